@@ -24,21 +24,6 @@ import Testing
     #expect(try scene.serialq("wait").code == 0)
   }
 
-  // Fails if the runner counts itself as one of the job's processes: the queue would continue only
-  // after both grace periods.
-  @Test("a job that reacts to the signal is over as soon as it exits")
-  func cancelPromptly() throws {
-    try scene.addRunning("trap 'exit 5' TERM; echo up; read x <gate", until: "up")
-    let lock = try #require(try JobLock.existing(1, scene.queueFolder()))
-    #expect(try scene.serialq("cancel", "1").code == 0)
-    // Held only by the job, so free after its exit, and before its end is recorded.
-    try lock.lock()
-    lock.unlock()
-    #expect(try scene.serialq("wait", "1").code == 5)
-    let duration = try #require(try scene.queue().job(1)?.duration)
-    #expect(duration < Termination.grace)
-  }
-
   // Fails if requests are not read under the lock that records the end: a job that was reported as
   // being canceled would start again.
   @Test("a cancel that races with the end of the job prevents a retry")

@@ -118,25 +118,6 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
     #expect(ShellQuote.script([Bytes("%1"), Bytes("it's")]) == Bytes(#"env %1 'it'\''s'"#))
   }
 
-  // Fails if octal digits or quotes are wrong. Not for every sh: dash does not read `$'…'`.
-  @Test(
-    "every byte of a displayed command is preserved in bash and zsh",
-    .needs(.bash), arguments: shells.compactMap(\.path))
-  func displayedCommands(_ shell: String) throws {
-    let words: [Bytes] =
-      (1...255).flatMap { [[UInt8($0), 0x37], [0x61, UInt8($0), 0x37]] } + [
-        [], [1], [0xFF], Bytes("\n\n'"), Bytes("a\n'b'\n\n."), Array(1...255), Bytes("-n\tx"),
-        Bytes("%s!\t$x`"),
-      ]
-    let options = shell.hasSuffix("zsh") ? ["-f"] : []
-    let lines = words.map { ShellQuote.arguments([Bytes("printf"), Bytes("%s\\0"), $0]) }
-    #expect(lines.joined().unicodeScalars.allSatisfy { $0.value >= 0x20 })
-    let script = Bytes(lines.joined(separator: "\n").utf8)
-    let output = try RealShell.output(of: script, in: shell, options)
-    let arrived = output.split(separator: 0, omittingEmptySubsequences: false).dropLast()
-    #expect(arrived.map { Bytes($0) } == words)
-  }
-
   // Fails if a built-in command or another echo runs instead of the program.
   @Test("a displayed command starts the program, not what a shell has of the same name")
   func builtins() throws {
