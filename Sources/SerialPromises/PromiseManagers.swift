@@ -22,16 +22,6 @@ public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
     var isClosed = false
   }
 
-  // A class: with Swift 6.3, a dictionary of structures with a weak reference crashes.
-  private final class Entry: Sendable {
-    weak let manager: PromiseManager?
-    let removal: ObjectIdentifier
-
-    init(_ manager: PromiseManager, _ removal: Removal) {
-      (self.manager, self.removal) = (manager, ObjectIdentifier(removal))
-    }
-  }
-
   /// Retained by a manager: removes its entry when the manager is released.
   private final class Removal: Sendable {
     private let state: Locked<State>
@@ -166,5 +156,17 @@ public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
   public func close() {
     state.withLock { $0.isClosed = true }
     for manager in managers { manager.order.withLock { $0.close(for: nil) } }
+  }
+}
+
+/// The manager of a key.
+///
+/// A class: with Swift 6.3, a dictionary of structures with a weak reference crashes.
+private final class Entry: Sendable {
+  weak let manager: PromiseManager?
+  let removal: ObjectIdentifier
+
+  init(_ manager: PromiseManager, _ removal: AnyObject) {
+    (self.manager, self.removal) = (manager, ObjectIdentifier(removal))
   }
 }
