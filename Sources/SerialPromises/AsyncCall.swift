@@ -69,7 +69,7 @@ final class AsyncCall: Caller, CancellableWork, @unchecked Sendable {
     let mark = RunningStep(lock: lock, id: id, outer: outer)
     // The task inherits the mark. In the task, it would take an asynchronous function and its changes of
     // executors.
-    RunningStep.$current.withValue(mark) {
+    RunningStep.local.withValue(mark) {
       // The current one, because a task inherits that of its creator without an escalation.
       let priority = Task.currentPriority
       if startsHere || !hasTurn {
@@ -88,7 +88,7 @@ final class AsyncCall: Caller, CancellableWork, @unchecked Sendable {
       let error: (any Error)? = if case .failure(let error) = outcome { error } else { nil }
       // What follows is no part of the step. Late only if a time limit or a grace period ended the step,
       // which canceled this task: not a misuse.
-      RunningStep.$current.withValue(nil) { lock.endTurn(id, error) { result = outcome } }
+      RunningStep.local.withValue(nil) { lock.endTurn(id, error) { result = outcome } }
     }
   }
 

@@ -111,7 +111,7 @@ func marked(_ handler: consuming @escaping Promisable.Handler) -> Promisable.Han
       // Not within the mark of an outer handler on the stack, which does not wait for this step.
       let token = then.token
       let mark = RunningStep(lock: token.lock, id: token.id, outer: nil, isOfHandler: true)
-      RunningStep.$current.withValue(mark) { handler(then) }
+      RunningStep.local.withValue(mark) { handler(then) }
     }
   #else
     return handler

@@ -50,7 +50,7 @@ extension PromiseManager {
       if let free = try takeTurn(name) { free } else { try await takeTurn(name, at: place) }
     let value: Value
     do {
-      value = try await withMark(mark(turn), body)
+      value = try await withMark(turn, body)
     } catch {
       throw end(turn, error) ?? error
     }
@@ -61,10 +61,10 @@ extension PromiseManager {
   // Inlined into the caller, whose types it then has: half the time of a turn without contention.
   @inlinable
   func withMark<Value, Failure: Error>(
-    _ mark: consuming RunningStep, isolation: isolated (any Actor)? = #isolation,
+    _ turn: borrowing TakenTurn, isolation: isolated (any Actor)? = #isolation,
     _ body: nonisolated(nonsending) () async throws(Failure) -> Value
   ) async throws -> Value {
-    try await RunningStep.local.withValue(mark) {
+    try await RunningStep.local.withValue(mark(turn)) {
       // Captured, so that this closure has its isolation, and the executor does not change twice.
       _ = isolation
       return try await body()
@@ -101,7 +101,7 @@ extension PromiseManager {
 
   /// The mark of a turn, made for the task-local value: a copy would take a retain and a release.
   @usableFromInline
-  func mark(_ turn: borrowing TakenTurn) -> RunningStep {
+  func mark(_ turn: borrowing TakenTurn) -> RunningStep? {
     RunningStep(lock: order, id: turn.id, outer: RunningStep.running(RunningStep.current))
   }
 

@@ -100,10 +100,10 @@ public struct Then: Sendable {
 /// A value, so that a step without outer ones allocates nothing for its mark.
 @usableFromInline
 struct RunningStep: Sendable {
-  @TaskLocal static var current: RunningStep?
+  /// Without the macro, whose value is not available to code that is inlined into other modules.
+  @usableFromInline static let local = TaskLocal<RunningStep?>(wrappedValue: nil)
 
-  /// For code that is inlined into other modules.
-  @usableFromInline static var local: TaskLocal<RunningStep?> { $current }
+  static var current: RunningStep? { local.get() }
 
   /// The mark of the task, but not that of a closure's handler, which exists in debug builds only.
   static var ofWork: RunningStep? { current.flatMap { $0.isOfHandler ? nil : $0 } }

@@ -82,7 +82,7 @@ class Link: Core, @unchecked Sendable {
     _ handler: (Outcome) throws -> Decision, _ outcome: Outcome
   ) throws -> Decision {
     guard let step = currentStep else { return try handler(outcome) }
-    return try RunningStep.$current.withValue(step) { try handler(outcome) }
+    return try RunningStep.local.withValue(step) { try handler(outcome) }
   }
 
   /// Ends the work of a link whose handler, which has been taken, is not going to settle this promise.
@@ -193,7 +193,7 @@ final class TaskLink: Link, CancellableWork, @unchecked Sendable {
         do {
           guard let step = currentStep else { return .success(try await handler(outcome)) }
           return .success(
-            try await RunningStep.$current.withValue(step) { try await handler(outcome) })
+            try await RunningStep.local.withValue(step) { try await handler(outcome) })
         } catch {
           return .failure(error)
         }
