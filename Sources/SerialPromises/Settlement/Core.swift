@@ -342,9 +342,8 @@ class Core: Reaction, @unchecked Sendable {
   }
 
   final func rejoin(_ agenda: inout Agenda) {
-    guard let (source, share) = withLock({ $0.forwarded }) else { return }
-    let adoption = Adoption(target: self, share: share)
-    if withLock({ $0.rejoin(.adopted(source, adoption)) }) { source.attach(adoption, &agenda) }
+    guard let (source, adoption) = withLock({ $0.rejoin(self) }) else { return }
+    source.attach(adoption, &agenda)
   }
 
   /// Records progress of a promise that this one depends on.

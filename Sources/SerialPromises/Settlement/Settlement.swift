@@ -39,9 +39,6 @@ struct Settlement {
   /// Whether the owner resolved this promise with another, which alone can settle it now.
   private(set) var isBound = false
 
-  /// Whether adopters depend on the source of this promise, which itself does not.
-  private(set) var isForwarded = false
-
   /// Whether the work that was started registers a cancel handler.
   ///
   /// Otherwise a cancellation between the start and the registration would have no effect.
@@ -228,22 +225,25 @@ struct Settlement {
     extras.state.adopters += adopters
     defer {
       upstream = source
-      isForwarded = true
       // The source is the rest of the work.
       extras.state.scopes = []
     }
     return (true, (upstream, extras.state.scopes))
   }
 
-  /// What this promise was forwarded to.
-  var forwarded: (source: Core, share: ProgressShare)? { upstream?.forwarded }
+  /// Whether adopters depend on the source of this promise, which itself does not.
+  var isForwarded: Bool {
+    if case .forwarded = upstream { phase == .pending } else { false }
+  }
 
-  /// Depends on the source again.
-  mutating func rejoin(_ adoption: Upstream) -> Bool {
-    guard phase == .pending, isForwarded else { return false }
-    upstream = adoption
-    isForwarded = false
-    return true
+  /// Lets `owner`, whose state this is, depend on the source again.
+  ///
+  /// - Returns: The source and the reaction to attach there; nil if it was not forwarded.
+  mutating func rejoin(_ owner: Core) -> (source: Core, adoption: Adoption)? {
+    guard phase == .pending, case .forwarded(let source, let share) = upstream else { return nil }
+    let adoption = Adoption(target: owner, share: share)
+    upstream = .adopted(source, adoption)
+    return (source, adoption)
   }
 
   /// Demands the value.

@@ -16,11 +16,6 @@ enum Upstream {
     case many(Junction)
   }
 
-  /// What the promise was forwarded to.
-  var forwarded: (source: Core, share: ProgressShare)? {
-    if case .forwarded(let source, let share) = self { (source, share) } else { nil }
-  }
-
   /// Whether this depends on `reaction`.
   func isAdopted(by reaction: Reaction) -> Bool {
     if case .adopted(_, let adoption) = self { adoption === reaction } else { false }

@@ -23,6 +23,17 @@ struct PromiseCancelTests {
     #expect(await deferred.promise.outcome == "1")
   }
 
+  // Recurses without end if a promise still counts as forwarded after its cancellation.
+  @Test("a canceled promise has an outcome, even if its dependents wait for another one")
+  func afterForwarding() async {
+    let (outer, middle, end) = (Deferred<Int>(), Deferred<Int>(), Deferred<Int>())
+    middle.promise.relay(to: outer)
+    end.promise.relay(to: middle)
+    #expect(middle.promise.cancel())
+    #expect(text(middle.promise.state) == "failed CancellationError()")
+    #expect(await outer.promise.outcome == "failed CancellationError()")
+  }
+
   // Fails if the order changes, or the cancel handlers do not see a canceled promise.
   @Test(
     "a canceled promise fails, then its cancel handlers are called, then its failure handlers",
