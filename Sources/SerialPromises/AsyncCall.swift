@@ -73,7 +73,7 @@ final class AsyncCall: Caller, CancellableWork, @unchecked Sendable {
       // The current one, because a task inherits that of its creator without an escalation.
       let priority = Task.currentPriority
       if startsHere || !hasTurn {
-        Task.startingHere(priority) { await self.work(hasTurn: hasTurn) }
+        Task.startingHere(priority, inContext: true) { await self.work(hasTurn: hasTurn) }
       } else {
         Task(priority: priority) { await self.work(hasTurn: hasTurn) }
       }
@@ -136,14 +136,23 @@ final class AsyncCall: Caller, CancellableWork, @unchecked Sendable {
 extension Task where Failure == Never, Success == Void {
   /// Starts a task on the calling thread if the system supports it, so that tasks start in order of
   /// the calls.
+  ///
+  /// - Parameters:
+  ///   - priority: Its priority.
+  ///   - inContext: Whether it belongs to the code of the calling task, with its task-local values.
+  ///   - operation: Its work.
   @discardableResult
   static func startingHere(
-    _ priority: TaskPriority? = nil,
+    _ priority: TaskPriority? = nil, inContext: Bool = false,
     _ operation: @escaping @isolated(any) @Sendable () async -> Void
   ) -> Self {
     if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-      return Task.immediate(priority: priority, operation: operation)
+      return inContext
+        ? Task.immediate(priority: priority, operation: operation)
+        : Task.immediateDetached(priority: priority, operation: operation)
     }
-    return Task(priority: priority, operation: operation)
+    return inContext
+      ? Task(priority: priority, operation: operation)
+      : Task.detached(priority: priority, operation: operation)
   }
 }

@@ -155,9 +155,10 @@ extension PromiseManager {
   ///   running step of this manager, which must end first.
   @discardableResult
   nonisolated(nonsending) public func addWhenRoom(
-    _ name: String? = nil, _ handler: @escaping Promisable.Handler
+    _ name: String? = nil,
+    @_inheritActorContext _ handler: @escaping @isolated(any) @Sendable (_ then: Then) -> Void
   ) async throws -> StepHandle {
-    try await addWhenRoom(name, handler, nil)
+    try await addWhenRoom(Step(name, handler))
   }
 
   /// Adds a step of any type, for instance a promise, and waits until the capacity has room for it.
@@ -182,17 +183,12 @@ extension PromiseManager {
   nonisolated(nonsending) public func addWhenRoom(
     _ step: some Promisable
   ) async throws -> StepHandle {
-    try await addWhenRoom(step.stepName, step.handler, step.promise)
-  }
-
-  nonisolated(nonsending) private func addWhenRoom(
-    _ name: String?, _ handler: @escaping Promisable.Handler, _ promise: AnyPromise?
-  ) async throws -> StepHandle {
     try Task.checkCancellation()
+    let step = Step(step)
     let handle = Locked<StepHandle?>(nil)
     let result: Result<Bool, any Error> = await suspended { continuation in
       // A promise is reserved when this returns: the task does not resume before.
-      park(name, handler, promise, handle) { continuation.resume(returning: $0) }
+      park(step, handle) { continuation.resume(returning: $0) }
       // The task may have been canceled before the handle was stored.
       if Task.isCancelled { unpark(handle) }
     } onCancel: {
@@ -214,15 +210,15 @@ extension PromiseManager {
   }
 
   private func park(
-    _ name: String?, _ handler: @escaping Promisable.Handler, _ promise: AnyPromise?,
-    _ handle: Locked<StepHandle?>, _ resume: @escaping @Sendable (Result<Bool, any Error>) -> Void
+    _ step: Step, _ handle: Locked<StepHandle?>,
+    _ resume: @escaping @Sendable (Result<Bool, any Error>) -> Void
   ) {
     let asking = RunningStep.deadlockedStep(order)
-    let handler = promise == nil ? marked(handler) : handler
-    let admission = record(name, promise).enter { record, order, consequences in
+    let work = step.promise == nil ? step.work.marked() : step.work
+    let admission = record(of: step).enter { record, order, consequences in
       if let asking, !order.hasRoom, !order.isClosed { return .refused(.deadlock(asking)) }
       let admission = order.addWhenRoom(
-        handler, record, lock: self.order, owner: self, admitted: { resume(.success($0)) },
+        work, record, lock: self.order, owner: self, admitted: { resume(.success($0)) },
         &consequences)
       // Before the adder can be notified, because it reads the handle.
       if case .entered(let record, let id, _) = admission {

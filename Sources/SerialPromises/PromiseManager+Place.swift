@@ -12,13 +12,14 @@ extension PromiseManager {
   /// - Parameters:
   ///   - name: The name in events, errors and diagnostics; nil for none.
   ///   - place: The place in the queue.
-  ///   - handler: The work; it must call `then`.
+  ///   - handler: The work; it must call `then`. A closure isolated to an actor runs on that actor.
   /// - Returns: The step's handle.
   @discardableResult
   public func add(
-    _ name: String? = nil, at place: StepPlace = .last, _ handler: @escaping Promisable.Handler
+    _ name: String? = nil, at place: StepPlace = .last,
+    @_inheritActorContext _ handler: @escaping @isolated(any) @Sendable (_ then: Then) -> Void
   ) -> StepHandle {
-    add(handler, name: name, at: place)
+    insert(Step(name, handler), at: place)
   }
 
   /// Adds a step of any type, for instance a promise, at a place.
@@ -34,32 +35,32 @@ extension PromiseManager {
   /// - Returns: The step's handle.
   @discardableResult
   public func add(_ step: some Promisable, at place: StepPlace) -> StepHandle {
-    add(step.handler, name: step.stepName, at: place, of: step.promise)
+    insert(Step(step), at: place)
   }
 
   /// Adds a step at a place.
   ///
   /// - Parameters:
-  ///   - handler: The work.
-  ///   - name: The name of the step.
+  ///   - step: The step.
   ///   - place: The place in the queue.
-  ///   - promise: The promise that is the step; nil for a closure.
   ///   - reportsRefusal: Whether a refusal is reported, because the caller may discard the handle.
   /// - Returns: The step's handle.
-  func add(
-    _ handler: @escaping Promisable.Handler, name: String?, at place: StepPlace = .last,
-    of promise: AnyPromise? = nil, reportsRefusal: Bool = true
+  func insert(
+    _ step: Step, at place: StepPlace = .last, reportsRefusal: Bool = true
   ) -> StepHandle {
-    var work: Work? = Work(call: promise == nil ? marked(handler) : handler)
-    let admission = record(name, promise).enter { record, order, _ in
+    var work: Work? = step.promise == nil ? step.work.marked() : step.work
+    let admission = record(of: step).enter { record, order, _ in
       order.add(&work, record, at: place, lock: self.order, owner: self)
     }
-    return accept(admission, name: name, reportsRefusal: reportsRefusal)
+    return accept(admission, name: step.name, reportsRefusal: reportsRefusal)
   }
 
   /// Makes the record of a step that is a closure, or a promise.
-  func record(_ name: String?, _ promise: AnyPromise?) -> StepRecord {
-    promise.map { PromiseStepRecord($0, order, name: name) } ?? StepRecord(order, name: name)
+  func record(of step: Step) -> StepRecord {
+    if let promise = step.promise { return PromiseStepRecord(promise, order, name: step.name) }
+    // With `on: .main`, handlers run on the main actor anyway.
+    let isThere = MainQueue.is(step.isolation) && MainQueue.is(queue)
+    return StepRecord(order, name: step.name, isolation: isThere ? nil : step.isolation)
   }
 }
 

@@ -109,12 +109,16 @@ public final class PromiseManager: StepRunner {
   /// manager.add { then in download { then() } }
   /// ```
   ///
-  /// - Parameter handler: The work; it must call `then`.
+  /// - Parameter handler: The work; it must call `then`. A closure isolated to an actor, for instance one
+  ///   in code of the main actor, runs on that actor.
   /// - Returns: The step's handle. A step is refused if the manager is closed or full. It then
   ///   fails with that error, never runs, and is reported as a ``Diagnostic``.
   @discardableResult
-  public func add(_ handler: consuming @escaping Promisable.Handler) -> StepHandle {
-    accept(enter(handler, nil), name: nil)
+  public func add(
+    @_inheritActorContext _ handler: @escaping @isolated(any) @Sendable (_ then: Then) -> Void
+  ) -> StepHandle {
+    guard handler.isolation == nil else { return add(Step(nil, handler)) }
+    return accept(enter(Work(unisolated: handler), nil), name: nil)
   }
 
   /// Adds a named step.
@@ -128,8 +132,9 @@ public final class PromiseManager: StepRunner {
   /// - Returns: The step's handle.
   @discardableResult
   public func add(_ step: Step) -> StepHandle {
-    if let promise = step.promise { return add(step.handler, name: step.name, of: promise) }
-    return accept(enter(step), name: step.name)
+    guard step.promise == nil else { return insert(step) }
+    let record = step.name == nil && step.isolation == nil ? nil : record(of: step)
+    return accept(enter(step.work, record), name: step.name)
   }
 
   /// Adds a step of any type.
@@ -145,27 +150,12 @@ public final class PromiseManager: StepRunner {
   /// - Parameter step: The step. Its `handler` is read immediately.
   /// - Returns: The step's handle.
   @discardableResult
-  public func add(_ step: some Promisable) -> StepHandle {
-    // Compares the types first, and casts once, not three times: each cast takes a third of the time of
-    // a step.
-    if type(of: step) == Step.self, let step = step as? Step { return add(step) }
-    if let promise = (step as? any PromiseOfAnyType)?.erased {
-      return add(step.handler, name: promise.core.origin.name, of: promise)
-    }
-    return accept(enter(step.handler, nil), name: nil)
-  }
+  public func add(_ step: some Promisable) -> StepHandle { add(Step(step)) }
 
   @inline(__always)
-  private func enter(_ step: Step) -> SerialOrder.Admission {
-    enter(step.handler, step.name.map { StepRecord(order, name: $0) })
-  }
-
-  @inline(__always)
-  private func enter(
-    _ handler: consuming @escaping Promisable.Handler, _ record: StepRecord?
-  ) -> SerialOrder.Admission {
+  private func enter(_ work: consuming Work, _ record: StepRecord?) -> SerialOrder.Admission {
     // Moved into the queue, which avoids a retain and a release of the closure.
-    var work: Work? = Work(call: marked(consume handler))
+    var work: Work? = work.marked()
     return order.transition { order, _ in
       order.add(&work, record, lock: self.order, owner: self)
     }
@@ -197,23 +187,25 @@ public final class PromiseManager: StepRunner {
   @inline(never)
   func startTurn(only id: Int? = nil) {
     guard runsOnThisThread else { return continueElsewhere() }
-    guard Task.isCurrent else { return drain() }
+    guard Task.isCurrent else { return drain(.all) }
     // A handler would inherit the task-local values, priority and cancellation of the task, and
     // occupy a thread of the cooperative pool. The task may belong to the previous step, or to a
     // step of another manager.
-    drain(only: RunningStep.ofWork == nil ? id : SerialOrder.noStep)
+    drain(RunningStep.ofWork == nil ? id.map { .only($0) } ?? .all : .none)
   }
 
   // In a task runs no handler. If none waits, no dispatch is needed.
   func continueTurn() { startTurn(only: SerialOrder.noStep) }
 
-  func continueTurn(_ turn: inout SerialOrder.Turn, _ token: inout Token?, only id: Int?) {
+  func continueTurn(
+    _ turn: inout SerialOrder.Turn, _ token: inout Token?, _ reach: SerialOrder.Reach
+  ) {
     // The common case: nothing waits.
     if case .leave = turn.move { return }
     var next = SerialOrder.Turn()
     swap(&next, &turn)
     var kept = token.take()
-    drain(&next, &kept, only: id)
+    drain(&next, &kept, reach)
   }
 
   /// Whether `startTurn` runs handlers before it returns.
@@ -221,7 +213,7 @@ public final class PromiseManager: StepRunner {
 
   /// As `startTurn`, on another thread.
   func continueElsewhere() {
-    (queue ?? .global()).async { self.drain() }
+    (queue ?? .global()).async { self.drain(.all) }
   }
 
   /// Runs handlers until a step does not end with its handler, or the time limit of the turn
@@ -229,20 +221,16 @@ public final class PromiseManager: StepRunner {
   ///
   /// Requires the claim.
   ///
-  /// - Parameter id: The only step that may run here; nil allows all.
-  private func drain(only id: Int? = nil) {
+  /// - Parameter reach: The handlers that may run here.
+  private func drain(_ reach: SerialOrder.Reach) {
     var token: Token?
     var turn = order.transition { order, consequences in
-      if let id {
-        order.beginTurn(only: id, on: ThreadIdentity())
-      } else {
-        order.beginTurn(allowance: .max, on: ThreadIdentity())
-      }
+      order.beginTurn(reach, on: ThreadIdentity())
       let turn = order.next(&consequences)
       if case .run = turn.move { token = order.takeToken() }
       return turn
     }
-    drain(&turn, &token, only: id)
+    drain(&turn, &token, reach)
   }
 
   /// Runs the handlers of a turn that has begun.
@@ -250,9 +238,10 @@ public final class PromiseManager: StepRunner {
   /// Inlined with local variables as arguments, which saves a retain and a release for each step.
   @inline(__always)
   private func drain(
-    _ turn: inout SerialOrder.Turn, _ token: inout Token?, only id: Int? = nil
+    _ turn: inout SerialOrder.Turn, _ token: inout Token?, _ reach: SerialOrder.Reach
   ) {
     var clock = TurnClock()
+    var reach = reach
     let thread = ThreadIdentity()
     while true {
       switch turn.move {
@@ -265,13 +254,21 @@ public final class PromiseManager: StepRunner {
         return
       case .again:
         turn = order.transition { order, consequences in
-          if let id { order.beginTurn(only: id, on: thread) }
+          order.repeatTurn(reach, on: thread)
           return order.next(&consequences)
         }
       case .readTime:
-        turn = next(only: id, on: thread)
+        turn = next(reach, on: thread)
       case .handOver:
         return continueElsewhere()
+      case .goToActor:
+        let here = reach
+        reach = .onActor(of: turn.id)
+        guard isOnActor(of: turn, here), !clock.isOver else { return continueOnActor(of: turn) }
+        turn = order.transition { order, consequences in
+          order.beginTurn(reach, on: thread)
+          return order.next(&consequences)
+        }
       case .leave:
         return
       }
@@ -280,13 +277,15 @@ public final class PromiseManager: StepRunner {
 
   /// Continues a turn with the current time.
   @inline(never)
-  private func next(only id: Int?, on thread: ThreadIdentity) -> SerialOrder.Turn {
+  private func next(
+    _ reach: SerialOrder.Reach, on thread: ThreadIdentity
+  ) -> SerialOrder.Turn {
     guard let stopwatch else { preconditionFailure("a manager with a rate has a stopwatch") }
     // Before the lock: the clock may be a user's.
     let time = stopwatch.elapsed()
     let (turn, wait, memory) = order.transition { order, consequences in
       // Repeated, because the step may have been canceled since.
-      if let id { order.beginTurn(only: id, on: thread) }
+      order.repeatTurn(reach, on: thread)
       let turn = order.next(at: time, &consequences)
       return (turn, order.throttledWait, order.memory)
     }
@@ -308,6 +307,23 @@ public final class PromiseManager: StepRunner {
       timer.withLock { $0 = running }
     }
     return turn
+  }
+
+  /// Whether the next step may run on this thread, because it is that of the step's actor.
+  @inline(never)
+  private func isOnActor(of turn: SerialOrder.Turn, _ reach: SerialOrder.Reach) -> Bool {
+    guard MainQueue.is((turn.object as? StepRecord)?.isolation), MainQueue.isCurrent else { return false }
+    // In a task, only the step that the task has added: as in `startTurn`.
+    if case .only(turn.id) = reach { return true }
+    return !Task.isCurrent
+  }
+
+  /// Continues a turn on the actor of the next step.
+  @inline(never)
+  private func continueOnActor(of turn: SerialOrder.Turn) {
+    let id = turn.id
+    HandlerPlace(nil, isolation: (turn.object as? StepRecord)?.isolation)
+      .call { self.drain(.onActor(of: id)) }
   }
 
   private static func now() -> UInt64 { DispatchTime.now().uptimeNanoseconds }
@@ -334,7 +350,7 @@ public final class PromiseManager: StepRunner {
         let turn = order.handlerReturned(wasCalled ? .called : .dropped, &consequences)
         switch turn.move {
         case .leave, .grant: order.keepToken(&token)
-        case .run, .again, .readTime, .handOver: break
+        case .run, .again, .readTime, .handOver, .goToActor: break
         }
         return turn
       }

@@ -87,10 +87,9 @@ extension PromiseManager {
   ///
   /// - Parameters:
   ///   - promise: The promise.
-  ///   - name: The name of the step.
   ///   - result: Receives the outcome of the promise, or the error of a step that did not run or
   ///     was ended.
-  func add<Value>(_ promise: Promise<Value>, name: String?, into result: Core) {
+  func add<Value>(_ promise: Promise<Value>, into result: Core) {
     // Observes without demanding, because the manager demands. The dependency allows the detection
     // of cycles.
     let value = StepValue(target: result, share: ProgressShare())
@@ -101,7 +100,7 @@ extension PromiseManager {
       settlement.depend(on: .adopted(promise.core, value))
     }
     promise.core.attach(value)
-    let handle = add(promise.handler, name: name, of: promise.erased, reportsRefusal: false)
+    let handle = insert(Step(promise), reportsRefusal: false)
     result.onCancel { handle.cancel() }
     handle.observe { outcome in
       do { try outcome.get() } catch { result.settle(.failure(error), by: .adopted) }

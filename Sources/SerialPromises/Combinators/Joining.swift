@@ -90,9 +90,7 @@ extension PromiseManager {
     // that the policy canceled because of it.
     let origin = Origin("serially", file, line, diagnostics)
     let all = when(results.map { Promise<Value>(hot: $0) }, origin)
-    for (promise, result) in zip(promises, results) {
-      add(promise, name: promise.stepName, into: result)
-    }
+    for (promise, result) in zip(promises, results) { add(promise, into: result) }
     return all
   }
 }

@@ -28,12 +28,13 @@ extension Promisable {
     _ duration: Duration, abandoning: Bool = false,
     clock: some Clock<Duration> = ContinuousClock()
   ) -> Step {
-    let handler = handler
-    return Step(self) { then in
+    var step = Step(self)
+    step.work = Work { [work = step.work] then in
       then.token.callUnderLock()
       then.token.lock.limit(then.token.id, duration, abandoning: abandoning, clock)
-      handler(then)
+      work.call(then)
     }
+    return step
   }
 }
 

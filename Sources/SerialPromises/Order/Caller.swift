@@ -38,7 +38,7 @@ class Caller: StepRecord, @unchecked Sendable {
       }
     }
     var token: Token?
-    manager.continueTurn(&turn, &token, only: SerialOrder.noStep)
+    manager.continueTurn(&turn, &token, .none)
     return try result.get()
   }
 
@@ -93,6 +93,6 @@ extension Locked where State == SerialOrder {
       return manager
     }
     var token: Token?
-    manager?.continueTurn(&turn, &token, only: SerialOrder.noStep)
+    manager?.continueTurn(&turn, &token, .none)
   }
 }

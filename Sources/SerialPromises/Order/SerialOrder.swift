@@ -40,6 +40,9 @@ struct SerialOrder {
       case readTime
       /// Stops because its allowance is used up; another thread calls `next`.
       case handOver
+      /// Stops because the next step belongs to an actor, that of the record `object`; a thread of that
+      /// actor calls `next`.
+      case goToActor
       /// Stops. The claim has been released.
       case leave
     }
@@ -149,10 +152,13 @@ struct SerialOrder {
   /// A step that the claim's holder may run in addition, if it is next.
   private var onlyStep = noStep
 
+  /// The step on whose actor the claim's holder is.
+  private var stepOfActor = noStep
+
   /// The first step number since the queue was last idle.
   private var idleMark = 1
 
-  /// Whether handlers run on the main queue.
+  /// Whether handlers without an actor run on the main queue.
   let usesMainQueue: Bool
 
   private(set) var backpressure: Backpressure
@@ -262,21 +268,38 @@ struct SerialOrder {
 
   // MARK: Running
 
-  /// Sets the number of handlers that the claim's holder may run.
-  mutating func beginTurn(allowance: Int, on thread: ThreadIdentity) {
+  /// The handlers that the claim's holder may run.
+  enum Reach {
+    /// This number of them, of steps that belong to no actor.
+    case allowance(Int)
+    /// That of this step, if it is next, and belongs to no actor.
+    case only(Int)
+    /// That of this step, if it is next: the holder is on its actor.
+    case onActor(of: Int)
+
+    static let all = Reach.allowance(.max)
+    static let none = Reach.only(noStep)
+  }
+
+  /// Sets which handlers the claim's holder may run.
+  mutating func beginTurn(_ reach: Reach, on thread: ThreadIdentity) {
     turnThread = thread
-    self.allowance = throttle == nil ? allowance : -allowance
-    onlyStep = SerialOrder.noStep
+    (allowance, onlyStep, stepOfActor) = (0, SerialOrder.noStep, SerialOrder.noStep)
+    switch reach {
+    case .allowance(let count): allowance = throttle == nil ? count : -count
+    case .only(let id): onlyStep = id
+    case .onActor(let id): (onlyStep, stepOfActor) = (id, id)
+    }
+  }
+
+  /// Allows again what a turn of one step allowed: the step may have been canceled since.
+  mutating func repeatTurn(_ reach: Reach, on thread: ThreadIdentity) {
+    if case .allowance = reach { return }
+    beginTurn(reach, on: thread)
   }
 
   /// A number that no step has.
   static let noStep = 0
-
-  /// Allows the claim's holder to run only this step, if it is next.
-  mutating func beginTurn(only id: Int, on thread: ThreadIdentity) {
-    beginTurn(allowance: 0, on: thread)
-    onlyStep = id
-  }
 
   /// Makes the claim's holder hand over before the next handler.
   mutating func endTurn() { allowance = 0 }
@@ -303,6 +326,9 @@ struct SerialOrder {
       return Turn(move: .leave, object: restingOwner())
     }
     if let released = queue.skipVacant() { return Turn(move: .again, object: released) }
+    if let record = queue.firstSlot.pointee.record, record.isolation != nil, queue.first != stepOfActor {
+      return Turn(move: .goToActor, id: queue.first, object: record)
+    }
     if allowance <= 0 {
       if allowance == 0 {
         // The step may have been canceled or moved since the claim was taken, or another one
@@ -377,7 +403,7 @@ struct SerialOrder {
 
   /// Begins a turn of a thread that runs a task: it runs no handler.
   mutating func nextInTask(_ consequences: inout Consequences?) -> Turn {
-    beginTurn(only: SerialOrder.noStep, on: ThreadIdentity())
+    beginTurn(.none, on: ThreadIdentity())
     // What was caused before comes first.
     return consequences == nil ? next(&consequences) : Turn(move: .again)
   }
@@ -682,7 +708,7 @@ extension SerialOrder {
       record.observers = []
     }
     record.close(outcome)
-    if isWork || outcome.stage == .failed {
+    if isWork || outcome.stage == .failed || record.isolation != nil {
       if !isWork { consequences.needed.release(record) }
       segment.slot(id).pointee.record = record.name.map { StepRecord(record.lock, name: $0) }
     } else if record.name == nil {
@@ -790,13 +816,13 @@ extension SerialOrder {
   /// `admitted` is called with true when the step is within the capacity, or with false when it was
   /// canceled before.
   mutating func addWhenRoom(
-    _ handler: @escaping Work.Handler, _ record: StepRecord, lock: Locked<SerialOrder>,
+    _ work: Work, _ record: StepRecord, lock: Locked<SerialOrder>,
     owner: (any StepRunner)?, admitted: @escaping @Sendable (Bool) -> Void,
     _ consequences: inout Consequences?
   ) -> Admission {
     if isClosed { return .refused(.closed) }
     let hasRoom = hasRoom
-    var work: Work? = Work(call: handler)
+    var work: Work? = work
     let admission = enter(&work, record, lock: lock, owner: owner)
     if hasRoom {
       consequences.needed.call { admitted(true) }

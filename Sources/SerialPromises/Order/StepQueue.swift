@@ -3,6 +3,20 @@ struct Work {
   typealias Handler = @Sendable (_ then: Then) -> Void
 
   let call: Handler
+
+  init(_ call: @escaping Handler) { self.call = call }
+
+  /// Removes the isolation from the type of a handler: the caller guarantees it, as for `unisolated`.
+  ///
+  /// A cast of structures: the compiler would wrap a function in others.
+  @inline(__always)
+  init(unisolated handler: @escaping @isolated(any) @Sendable (_ then: Then) -> Void) {
+    self = unsafeBitCast(Isolated(call: handler), to: Work.self)
+  }
+
+  private struct Isolated {
+    let call: @isolated(any) @Sendable (_ then: Then) -> Void
+  }
 }
 
 /// A slot of the queue: holds a step from its addition to its end.

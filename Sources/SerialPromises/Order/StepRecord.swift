@@ -14,6 +14,9 @@ class StepRecord: @unchecked Sendable {
 
   let name: String?
 
+  /// The actor of the handler; nil if it belongs to none, or runs on its actor anyway.
+  let isolation: (any Actor)?
+
   // Unchecked because of the lock: no user code runs while it is held.
 
   /// The segment with the step's slot; nil after the record is closed.
@@ -33,15 +36,17 @@ class StepRecord: @unchecked Sendable {
   /// The number of the adder, if it had to wait for room.
   @exclusivity(unchecked) var adder: Int?
 
-  init(_ lock: Locked<SerialOrder>, name: String? = nil) {
+  init(_ lock: Locked<SerialOrder>, name: String? = nil, isolation: (any Actor)? = nil) {
     self.lock = lock
     self.name = name
+    self.isolation = isolation
   }
 
   /// Creates the record of a refused step.
   init(_ lock: Locked<SerialOrder>, name: String?, refused error: any Error) {
     self.lock = lock
     self.name = name
+    isolation = nil
     outcome = .failed(error)
   }
 
@@ -63,6 +68,9 @@ class StepRecord: @unchecked Sendable {
 
   /// Whether this passes a failure on to code that handles or reports it.
   var receivesFailures: Bool { false }
+
+  /// Whether the step needs the main actor.
+  var needsMainQueue: Bool { MainQueue.is(isolation) }
 
   /// Whether only the step's own code ends it, when it runs.
   var endsItself: Bool { false }

@@ -13,9 +13,9 @@ protocol StepRunner: AnyObject, Sendable {
   /// - Parameters:
   ///   - turn: The first move of the turn.
   ///   - token: A token without another reference, for the step of this move; nil if there is none.
-  ///   - id: The only step whose handler may run here; nil allows all.
+  ///   - reach: The handlers that may run here.
   func continueTurn(
-    _ turn: inout SerialOrder.Turn, _ token: inout Token?, only id: Int?)
+    _ turn: inout SerialOrder.Turn, _ token: inout Token?, _ reach: SerialOrder.Reach)
 
   /// As `continueTurn`, on another thread.
   func continueElsewhere()

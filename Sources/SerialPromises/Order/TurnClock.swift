@@ -14,6 +14,9 @@ struct TurnClock {
   private var handlers: UInt64 = 0
   private var nextCheck: UInt64 = 1
 
+  /// Whether the turn has ended.
+  private(set) var isOver = false
+
   /// Counts a handler that has returned.
   ///
   /// - Parameter now: Returns the time in nanoseconds.
@@ -21,7 +24,8 @@ struct TurnClock {
   @inline(__always)
   mutating func handlerReturned(now: () -> UInt64) -> Bool {
     handlers += 1
-    return handlers > nextCheck ? isOver(at: now()) : false
+    if handlers > nextCheck { check(now()) }
+    return isOver
   }
 
   /// Prepares for the next handler.
@@ -31,12 +35,11 @@ struct TurnClock {
   }
 
   @inline(never)
-  private mutating func isOver(at now: UInt64) -> Bool {
+  private mutating func check(_ now: UInt64) {
     let elapsed = now > start ? now - start : 0
-    guard elapsed < Self.limit else { return true }
+    isOver = elapsed >= Self.limit
     // The first handler was not timed.
     let each = max(elapsed / (handlers - 1), 1)
     nextCheck = handlers + min(max(Self.limit / 8 / each, 1), Self.longestStride) - 1
-    return false
   }
 }

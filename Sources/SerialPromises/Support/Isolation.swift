@@ -43,6 +43,12 @@ enum HandlerPlace {
     case .actor(let actor): Task.startingHere { await perform(on: actor, body) }
     }
   }
+
+  /// Calls `body` on the actor: immediately on the main actor's own thread.
+  static func call(on isolation: (any Actor)?, _ body: @escaping @Sendable () -> Void) {
+    if MainQueue.is(isolation), MainQueue.isCurrent { return body() }
+    HandlerPlace(nil, isolation: isolation).call(body)
+  }
 }
 
 /// Calls a nonisolated function on the actor.
