@@ -31,12 +31,12 @@ final class AsyncCall: Caller, CancellableWork, @unchecked Sendable {
   private var effects = Settlement.Effects()
 
   init(
-    _ lock: Locked<SerialOrder>, name: String?, _ receiver: Receiver?,
+    _ lock: Locked<SerialOrder>, name: String?, _ isolation: (any Actor)?, _ receiver: Receiver?,
     _ operation: @escaping Operation
   ) {
     self.operation = operation
     self.receiver = receiver
-    super.init(lock, name: name)
+    super.init(lock, name: name, isolation: isolation)
   }
 
   /// Runs the work of `run`, on this thread if its turn has begun.

@@ -181,7 +181,8 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// A promise without one cannot be canceled.
   ///
   /// The handler is called once, on the thread that cancels, before other handlers run. If the
-  /// promise is already canceled, it is called immediately on the calling thread.
+  /// promise is already canceled, it is called immediately on the calling thread. A closure isolated to
+  /// an actor is called there instead, and may be called after the cancellation has returned.
   ///
   /// ```swift
   /// let deferred = Deferred<String>()
@@ -191,8 +192,10 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// ```
   ///
   /// - Parameter handler: Stops the work.
-  public func onCancel(_ handler: @escaping @Sendable () -> Void) {
-    core.onCancel(handler)
+  public func onCancel(
+    @_inheritActorContext _ handler: @escaping @isolated(any) @Sendable () -> Void
+  ) {
+    core.onCancel(HandlerPlace.onActor(of: handler))
   }
 
   /// Whether the promise was canceled.

@@ -1,5 +1,3 @@
-import Dispatch
-
 // Callbacks create no promise: they return the promise that they were attached to.
 
 extension Promise {
@@ -9,16 +7,14 @@ extension Promise {
   /// page.fulfilled { text in show(text) }
   /// ```
   ///
-  /// - Parameters:
-  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
-  ///     actor runs on that actor.
-  ///   - handler: Receives the value.
+  /// - Parameter handler: Receives the value. A closure isolated to an actor runs on that
+  ///   actor.
   /// - Returns: The promise itself.
   @discardableResult
   public func fulfilled(
-    on queue: DispatchQueue? = nil, _ handler: @escaping @isolated(any) @Sendable (Value) -> Void
+    @_inheritActorContext _ handler: @escaping @isolated(any) @Sendable (Value) -> Void
   ) -> Promise {
-    let place = HandlerPlace(queue, isolation: handler.isolation)
+    let place = HandlerPlace(isolation: handler.isolation)
     let handler = unisolated(handler)
     core.attach(
       Callback(on: place, seesFailures: false) {
@@ -33,17 +29,15 @@ extension Promise {
   /// page.failed { error in show(error) }
   /// ```
   ///
-  /// - Parameters:
-  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
-  ///     actor runs on that actor.
-  ///   - handler: Receives the error.
+  /// - Parameter handler: Receives the error. A closure isolated to an actor runs on that
+  ///   actor.
   /// - Returns: The promise itself.
   @discardableResult
   public func failed(
-    on queue: DispatchQueue? = nil,
+    @_inheritActorContext
     _ handler: @escaping @isolated(any) @Sendable (any Error) -> Void
   ) -> Promise {
-    let place = HandlerPlace(queue, isolation: handler.isolation)
+    let place = HandlerPlace(isolation: handler.isolation)
     let handler = unisolated(handler)
     core.attach(
       Callback(on: place, seesFailures: true) {
@@ -64,16 +58,14 @@ extension Promise {
   /// page.progressed { fraction in show("\(Int(fraction * 100)) %") }
   /// ```
   ///
-  /// - Parameters:
-  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
-  ///     actor runs on that actor.
-  ///   - handler: Receives the progress, above 0 and up to 1.
+  /// - Parameter handler: Receives the progress, above 0 and up to 1. A closure isolated to an actor runs on that
+  ///   actor.
   /// - Returns: The promise itself.
   @discardableResult
   public func progressed(
-    on queue: DispatchQueue? = nil, _ handler: @escaping @isolated(any) @Sendable (Double) -> Void
+    @_inheritActorContext _ handler: @escaping @isolated(any) @Sendable (Double) -> Void
   ) -> Promise {
-    let place = HandlerPlace(queue, isolation: handler.isolation)
+    let place = HandlerPlace(isolation: handler.isolation)
     let handler = unisolated(handler)
     let schedules = core.withLock { settlement in
       settlement.listen { fraction in place.call { try? handler(fraction) } }

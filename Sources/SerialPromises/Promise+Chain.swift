@@ -16,23 +16,37 @@ extension Promise {
   ///   .map { image in resize(image) }
   /// ```
   ///
-  /// For a handler that returns a plain value, use ``map(on:_:)``.
+  /// For a handler that returns a plain value, use ``map(_:)-SYNC``.
   ///
-  /// - Parameters:
-  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
-  ///     actor runs on that actor.
-  ///   - handler: Starts further work. Throwing fails the new promise. Not called if this promise
-  ///     fails: the new promise then fails with the same error.
+  /// - Parameter handler: Starts further work. Throwing fails the new promise. Not called if this promise
+  ///   fails: the new promise then fails with the same error. A closure isolated to an actor runs on that
+  ///   actor.
   /// - Returns: A promise with the outcome of the handler's promise (Promises/A+ 2.3.2). If the
   ///   handler returns that very promise, it fails with ``PromiseError/resolvedWithItself(_:)``.
   @inlinable
   public func then<Output: Sendable>(
-    on queue: DispatchQueue? = nil,
+    @_inheritActorContext
     _ handler: @escaping @isolated(any) @Sendable (Value) throws -> Promise<Output>
   ) -> Promise<Output> {
     let isolation = handler.isolation
     let handler = unisolated(handler)
-    return link(.step, on: queue, isolation) { .promise(try handler(try $0.get()).erased) }
+    return link(.step, isolation) { .promise(try handler(try $0.get()).erased) }
+  }
+
+  /// Continues with the promise that a handler returns for the value, on a queue.
+  ///
+  /// ```swift
+  /// let avatar = login().then(on: .main) { user in fetchAvatar(of: user) }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - queue: The queue of the handler.
+  ///   - handler: As that of ``then(_:)-SYNC``; it belongs to no actor.
+  /// - Returns: A promise with the outcome of the handler's promise.
+  public func then<Output: Sendable>(
+    on queue: DispatchQueue, _ handler: @escaping @Sendable (Value) throws -> Promise<Output>
+  ) -> Promise<Output> {
+    link(.step, on: queue) { .promise(try handler(try $0.get()).erased) }
   }
 
   /// Continues with the promise that an asynchronous handler returns for the value.
@@ -48,6 +62,7 @@ extension Promise {
   /// - Parameter handler: Starts further work. Throwing fails the new promise.
   /// - Returns: A promise with the outcome of the handler's promise.
   public func then<Output: Sendable>(
+    @_inheritActorContext
     _ handler: @escaping @isolated(any) @Sendable (Value) async throws -> Promise<Output>
   ) -> Promise<Output> {
     link(.step, in: handler.isolation) { .promise(try await handler(try $0.get()).erased) }
@@ -59,23 +74,37 @@ extension Promise {
   /// let name = login().map { user in user.name }
   /// ```
   ///
-  /// A promise that the handler returns is treated as a value and not awaited; see ``then(on:_:)``.
+  /// A promise that the handler returns is treated as a value and not awaited; see ``then(_:)-SYNC``.
   /// A synchronous handler does not count in the progress.
   ///
-  /// - Parameters:
-  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
-  ///     actor runs on that actor.
-  ///   - transform: Returns the new value. Throwing fails the new promise. Not called if this
-  ///     promise fails: the new promise then fails with the same error.
+  /// - Parameter transform: Returns the new value. Throwing fails the new promise. Not called if this
+  ///   promise fails: the new promise then fails with the same error. A closure isolated to an actor runs
+  ///   on that actor.
   /// - Returns: A promise of the new value (Promises/A+ 2.2.7).
   @inlinable
   public func map<Output: Sendable>(
-    on queue: DispatchQueue? = nil,
+    @_inheritActorContext
     _ transform: @escaping @isolated(any) @Sendable (Value) throws -> Output
   ) -> Promise<Output> {
     let isolation = transform.isolation
     let transform = unisolated(transform)
-    return link(.passage, on: queue, isolation) { .value(try transform(try $0.get())) }
+    return link(.passage, isolation) { .value(try transform(try $0.get())) }
+  }
+
+  /// Transforms the value on a queue.
+  ///
+  /// ```swift
+  /// let sum = fetch(url).map(on: .global()) { text in checksum(text) }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - queue: The queue of the handler.
+  ///   - transform: As that of ``map(_:)-SYNC``; it belongs to no actor.
+  /// - Returns: A promise of the new value.
+  public func map<Output: Sendable>(
+    on queue: DispatchQueue, _ transform: @escaping @Sendable (Value) throws -> Output
+  ) -> Promise<Output> {
+    link(.passage, on: queue) { .value(try transform(try $0.get())) }
   }
 
   /// Transforms the value asynchronously.
@@ -90,6 +119,7 @@ extension Promise {
   /// - Parameter transform: Returns the new value. Throwing fails the new promise.
   /// - Returns: A promise of the new value.
   public func map<Output: Sendable>(
+    @_inheritActorContext
     _ transform: @escaping @isolated(any) @Sendable (Value) async throws -> Output
   ) -> Promise<Output> {
     link(.step, in: transform.isolation) { .value(try await transform(try $0.get())) }
@@ -103,18 +133,15 @@ extension Promise {
   /// let page = fetch(url).tap { outcome in show(outcome) }
   /// ```
   ///
-  /// - Parameters:
-  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
-  ///     actor runs on that actor.
-  ///   - handler: Receives the outcome.
+  /// - Parameter handler: Receives the outcome. A closure isolated to an actor runs on that actor.
   /// - Returns: A promise with the same outcome.
   public func tap(
-    on queue: DispatchQueue? = nil,
+    @_inheritActorContext
     _ handler: @escaping @isolated(any) @Sendable (Result<Value, any Error>) -> Void
   ) -> Promise {
     let isolation = handler.isolation
     let handler = unisolated(handler)
-    return link(.passage, on: queue, isolation) {
+    return link(.passage, isolation) {
       try handler($0.result())
       return try .passOn($0)
     }
@@ -147,6 +174,7 @@ extension Promise {
   /// - Returns: A promise with the same outcome.
   @discardableResult
   public func finally(
+    @_inheritActorContext
     _ handler: @escaping @isolated(any) @Sendable () async throws -> Void
   ) -> Promise {
     link(.cleanup, in: handler.isolation) { outcome in
@@ -185,16 +213,14 @@ extension Promise {
   /// let text = fetch("missing").recover { _ in "no text" }
   /// ```
   ///
-  /// - Parameters:
-  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
-  ///     actor runs on that actor.
-  ///   - handler: Returns a value for the error. Throwing fails the new promise.
+  /// - Parameter handler: Returns a value for the error. Throwing fails the new promise. A closure isolated to
+  ///   an actor runs on that actor.
   /// - Returns: A promise of this promise's value or, if this promise fails, the handler's.
   public func recover(
-    on queue: DispatchQueue? = nil,
+    @_inheritActorContext
     _ handler: @escaping @isolated(any) @Sendable (any Error) throws -> Value
   ) -> Promise {
-    recover(from: (any Error).self, on: queue, handler)
+    recover(from: (any Error).self, handler)
   }
 
   /// Replaces a failure with a value, asynchronously.
@@ -206,6 +232,7 @@ extension Promise {
   /// - Parameter handler: Returns a value for the error. Throwing fails the new promise.
   /// - Returns: A promise of this promise's value or, if this promise fails, the handler's.
   public func recover(
+    @_inheritActorContext
     _ handler: @escaping @isolated(any) @Sendable (any Error) async throws -> Value
   ) -> Promise {
     link(.passage, in: handler.isolation) { outcome in
@@ -220,18 +247,16 @@ extension Promise {
   /// let page = fetch(mirror).recover { _ in fetch(origin) }
   /// ```
   ///
-  /// - Parameters:
-  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
-  ///     actor runs on that actor.
-  ///   - handler: Starts alternative work. Throwing fails the new promise.
+  /// - Parameter handler: Starts alternative work. Throwing fails the new promise. A closure isolated to
+  ///   an actor runs on that actor.
   /// - Returns: A promise of this promise's value or, if this promise fails, that of the handler's
   ///   promise.
   @_disfavoredOverload  // or a handler that only throws would be ambiguous
   public func recover(
-    on queue: DispatchQueue? = nil,
+    @_inheritActorContext
     _ handler: @escaping @isolated(any) @Sendable (any Error) throws -> Promise<Value>
   ) -> Promise {
-    recover(from: (any Error).self, on: queue, handler)
+    recover(from: (any Error).self, handler)
   }
 
   /// Replaces a failure of one type with a value; passes other failures on.
@@ -244,17 +269,16 @@ extension Promise {
   ///
   /// - Parameters:
   ///   - type: The type of the error.
-  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
-  ///     actor runs on that actor.
   ///   - handler: Returns a value for the error. Throwing fails the new promise.
   /// - Returns: A promise of this promise's value or, after such a failure, the handler's.
   public func recover<Failure: Error>(
-    from type: Failure.Type, on queue: DispatchQueue? = nil,
+    from type: Failure.Type,
+    @_inheritActorContext
     _ handler: @escaping @isolated(any) @Sendable (Failure) throws -> Value
   ) -> Promise {
     let isolation = handler.isolation
     let handler = unisolated(handler)
-    return link(.passage, on: queue, isolation) { outcome in
+    return link(.passage, isolation) { outcome in
       guard let failure = outcome.failure(of: type) else { return try .passOn(outcome) }
       return .value(try handler(failure))
     }
@@ -268,19 +292,18 @@ extension Promise {
   ///
   /// - Parameters:
   ///   - type: The type of the error.
-  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
-  ///     actor runs on that actor.
   ///   - handler: Starts alternative work. Throwing fails the new promise.
   /// - Returns: A promise of this promise's value or, after such a failure, that of the handler's
   ///   promise.
   @_disfavoredOverload  // or a handler that only throws would be ambiguous
   public func recover<Failure: Error>(
-    from type: Failure.Type, on queue: DispatchQueue? = nil,
+    from type: Failure.Type,
+    @_inheritActorContext
     _ handler: @escaping @isolated(any) @Sendable (Failure) throws -> Promise<Value>
   ) -> Promise {
     let isolation = handler.isolation
     let handler = unisolated(handler)
-    return link(.passage, on: queue, isolation) { outcome in
+    return link(.passage, isolation) { outcome in
       guard let failure = outcome.failure(of: type) else { return try .passOn(outcome) }
       return .promise(try handler(failure).erased)
     }
@@ -294,19 +317,17 @@ extension Promise {
   ///   .catch { error in show(error) }
   /// ```
   ///
-  /// - Parameters:
-  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
-  ///     actor runs on that actor.
-  ///   - handler: Receives the error. Throwing fails the new promise.
+  /// - Parameter handler: Receives the error. Throwing fails the new promise. A closure isolated to
+  ///   an actor runs on that actor.
   /// - Returns: A promise that is fulfilled if there was no failure, or it was handled.
   @discardableResult
   public func `catch`(
-    on queue: DispatchQueue? = nil,
+    @_inheritActorContext
     _ handler: @escaping @isolated(any) @Sendable (any Error) throws -> Void
   ) -> Promise<Void> {
     let isolation = handler.isolation
     let handler = unisolated(handler)
-    return link(.ending, on: queue, isolation) { outcome in
+    return link(.ending, isolation) { outcome in
       if case .failure(let error) = outcome { try handler(error) }
       return .value(())
     }

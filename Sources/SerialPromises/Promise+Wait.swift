@@ -75,13 +75,12 @@ extension Core {
     var frontier = [self]
     while let core = frontier.popLast() {
       guard seen.insert(ObjectIdentifier(core)).inserted else { continue }
-      if isMain, core.withLock({ $0.turns }).contains(where: { $0.withLock { $0.usesMainQueue } }) {
+      if isMain, core.withLock({ $0.turns }).contains(where: { $0.withLock { $0.needsMainQueue } }) {
         return needsMain
       }
       let sources = core.sources
       guard case .one(let source, let reaction) = sources else {
-        // Checked last: a settled promise needs no thread.
-        if isMain, core.runsOnMainQueue, core.outcome == nil { return needsMain }
+        if isMain, core.waitsForMainQueue { return needsMain }
         sources?.forEach { if $1.isExclusive { frontier.append($0) } }
         continue
       }

@@ -61,7 +61,8 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
 
   /// Creates a cold promise from a closure with callbacks.
   ///
-  /// The closure is called on the thread that demands the promise. If both callbacks are released
+  /// The closure is called on the thread that demands the promise or, if it is isolated to an actor, on
+  /// that actor. If both callbacks are released
   /// without a call, the promise fails with ``PromiseError/abandonedPromise(_:)``.
   ///
   /// ```swift
@@ -81,14 +82,19 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   public init(
     _ name: String? = nil, diagnostics: DiagnosticHandler? = nil,
     file: StaticString = #fileID, line: UInt = #line,
+    @_inheritActorContext
     _ body:
-      @escaping @Sendable (
+      @escaping @isolated(any) @Sendable (
         _ resolve: @escaping @Sendable (Value) -> Void,
         _ reject: @escaping @Sendable (any Error) -> Void
       ) throws -> Void
   ) {
-    self.init(name, diagnostics: diagnostics, file: file, line: line) { deferred in
-      try body({ deferred.fulfill($0) }, { deferred.fail($0) })
+    typealias Body = @Sendable (
+      @escaping @Sendable (Value) -> Void, @escaping @Sendable (any Error) -> Void
+    ) throws -> Void
+    let start = unsafeBitCast(body, to: Body.self)
+    self.init(Origin(name, file, line, diagnostics), body.isolation) { deferred in
+      try start({ deferred.fulfill($0) }, { deferred.fail($0) })
     }
   }
 
@@ -110,14 +116,23 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   ///     ``DiagnosticHandler/shared``.
   ///   - file: The source location, for diagnostics.
   ///   - line: The source location, for diagnostics.
-  ///   - body: Starts the work, on the thread that demands the promise. Throwing fails the promise.
+  ///   - body: Starts the work, on the thread that demands the promise or, if it is isolated to an actor, on
+  ///     that actor. Throwing fails the promise.
   public init(
     _ name: String? = nil, diagnostics: DiagnosticHandler? = nil,
     file: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @Sendable (_ deferred: Deferred<Value>) throws -> Void
+    @_inheritActorContext
+    _ body: @escaping @isolated(any) @Sendable (_ deferred: Deferred<Value>) throws -> Void
   ) {
-    let traits = Core.Traits(origin: Origin(name, file, line, diagnostics))
-    self.init(cold: traits, isCancellable: false) { deferred in
+    self.init(Origin(name, file, line, diagnostics), body.isolation, unisolated(body))
+  }
+
+  private init(
+    _ origin: Origin, _ isolation: (any Actor)?,
+    _ body: @escaping @Sendable (Deferred<Value>) throws -> Void
+  ) {
+    let traits = Core.Traits(origin: origin, startsOnMainQueue: MainQueue.is(isolation))
+    self.init(cold: traits, isCancellable: false, isolation: isolation) { deferred in
       do { try body(deferred) } catch { deferred.fail(error) }
     }
   }
@@ -140,6 +155,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   public init(
     _ name: String? = nil, diagnostics: DiagnosticHandler? = nil,
     file: StaticString = #fileID, line: UInt = #line,
+    @_inheritActorContext
     _ operation: @escaping @isolated(any) @Sendable () async throws -> Value
   ) {
     let traits = Core.Traits(
@@ -160,11 +176,12 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
 
   init(
     cold traits: Core.Traits, isCancellable: Bool = true, isRepeatable: Bool = true,
-    _ begin: @escaping @Sendable (Deferred<Value>) -> Void
+    isolation: (any Actor)? = nil, _ begin: @escaping @Sendable (Deferred<Value>) -> Void
   ) {
     let core = Core(traits, isDemanded: false)
     let root = UnstartedRoot(core)
-    let recipe = ColdRecipe(begin, isCancellable: isCancellable, isRepeatable: isRepeatable)
+    let recipe = ColdRecipe(
+      begin, isCancellable: isCancellable, isRepeatable: isRepeatable, isolation: isolation)
     core.withLock { $0.wait(toStart: recipe, root: root) }
     erased = AnyPromise(core: core, lifeline: Lifeline(root))
   }
@@ -259,28 +276,40 @@ private final class ColdRecipe<Value: Sendable>: Recipe {
   private let begin: @Sendable (Deferred<Value>) -> Void
   let isCancellable: Bool
   let isRepeatable: Bool
+  private let isolation: (any Actor)?
 
   init(
     _ begin: @escaping @Sendable (Deferred<Value>) -> Void, isCancellable: Bool,
-    isRepeatable: Bool
+    isRepeatable: Bool, isolation: (any Actor)?
   ) {
     self.begin = begin
     self.isCancellable = isCancellable
     self.isRepeatable = isRepeatable
+    self.isolation = isolation
   }
 
   var settles: Bool { true }
 
   func start(_ core: Core) {
     let deferred = Deferred<Value>(settling: core)
+    guard let isolation else { return start(deferred) }
+    HandlerPlace.call(on: isolation) { self.start(deferred) }
+  }
+
+  private func start(_ deferred: Deferred<Value>) {
+    let core = deferred.core
+    let (isCancelled, isCancelPending) = core.withLock { ($0.wasCancelled, $0.isCancelPending) }
     // Canceled in between: the work never starts, and only this deferred could settle the promise.
-    if !core.withLock({ $0.wasCancelled }) { begin(deferred) }
+    if isCancelPending { core.onCancel {} } else if !isCancelled { begin(deferred) }
     // A cancellation before the registration of the cancel handler, if there is one.
     if !isCancellable, core.withLock({ $0.started() }) { core.cancel() }
   }
 
   func copy(_ traits: Core.Traits) -> AnyPromise {
-    Promise(cold: traits, isCancellable: isCancellable, isRepeatable: isRepeatable, begin).erased
+    Promise(
+      cold: traits, isCancellable: isCancellable, isRepeatable: isRepeatable, isolation: isolation,
+      begin
+    ).erased
   }
 }
 

@@ -26,11 +26,12 @@ extension PromiseManager {
   ///   in a running step of this manager, which would deadlock.
   nonisolated(nonsending) public func run<Value: Sendable>(
     _ name: String? = nil, at place: StepPlace = .last,
-    _ operation: @escaping @Sendable () async throws -> Value
+    @_inheritActorContext
+    _ operation: @escaping @isolated(any) @Sendable () async throws -> Value
   ) async throws -> Value {
     if let step = RunningStep.deadlockedStep(order) { throw PromiseError.deadlock(step) }
     try Task.checkCancellation()
-    let call = AsyncCall(order, name: name, nil) {
+    let call = AsyncCall(order, name: name, operation.isolation, nil) {
       do { return .value(try await operation()) } catch { return .failure(error) }
     }
     let hasTurn = try call.enter(self, at: place)
@@ -96,11 +97,11 @@ extension PromiseManager {
     let thread = ThreadIdentity()
     let step = order.withLock { $0.isHandling(on: thread) ? $0.runningStep : nil }
     if let step = step ?? RunningStep.deadlockedStep(order) { throw .deadlock(step) }
-    if timeout == nil, MainQueue.is(queue), MainQueue.isCurrent, !isIdle {
+    if timeout == nil, MainQueue.isCurrent, order.withLock({ $0.needsMainQueue }) {
       fatalError(
         """
-        a manager `on: .main` was waited for on the main thread, where its steps have to run; \
-        wait on another thread, or await `idle()`
+        a manager was waited for on the main thread, where a step of it has to run; \
+        await `idle()`, or wait on another thread
         """)
     }
     let ticket = Locked<Waiters.Ticket?>(nil)

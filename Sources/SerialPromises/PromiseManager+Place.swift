@@ -60,6 +60,7 @@ extension PromiseManager {
     if let promise = step.promise { return PromiseStepRecord(promise, order, name: step.name) }
     // With `on: .main`, handlers run on the main actor anyway.
     let isThere = MainQueue.is(step.isolation) && MainQueue.is(queue)
+    if MainQueue.is(step.isolation) { MainQueue.isUsed.store(true, ordering: .relaxed) }
     return StepRecord(order, name: step.name, isolation: isThere ? nil : step.isolation)
   }
 }

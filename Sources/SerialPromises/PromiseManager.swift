@@ -322,7 +322,7 @@ public final class PromiseManager: StepRunner {
   @inline(never)
   private func continueOnActor(of turn: SerialOrder.Turn) {
     let id = turn.id
-    HandlerPlace(nil, isolation: (turn.object as? StepRecord)?.isolation)
+    HandlerPlace(isolation: (turn.object as? StepRecord)?.isolation)
       .call { self.drain(.onActor(of: id)) }
   }
 

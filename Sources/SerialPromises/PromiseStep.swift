@@ -59,6 +59,7 @@ extension PromiseManager {
   public func enqueue<Value: Sendable>(
     _ name: String? = nil, at place: StepPlace = .last,
     file: StaticString = #fileID, line: UInt = #line,
+    @_inheritActorContext
     _ operation: @escaping @isolated(any) @Sendable () async throws -> Value
   ) -> Promise<Value> {
     let traits = Core.Traits(
@@ -69,7 +70,7 @@ extension PromiseManager {
     hasEnqueued.store(true, ordering: .relaxed)
     // A step of this manager that awaits the promise would wait for its own end.
     result.withLock { $0.wait(for: order) }
-    let call = AsyncCall(order, name: name, .promise(result)) {
+    let call = AsyncCall(order, name: name, operation.isolation, .promise(result)) {
       do { return .value(try await operation()) } catch { return .failure(error) }
     }
     do {
@@ -264,6 +265,7 @@ final class PromiseStepRecord: StepRecord, @unchecked Sendable {
 
   override var isWork: Bool { true }
   override var leavesFirst: Bool { true }
+  override var needsMainQueue: Bool { promise?.core.runsOnMainQueue == true }
 
   override func ended(_ outcome: StepOutcome) {
     if case .succeeded = outcome {

@@ -187,6 +187,17 @@ struct SerialOrder {
     (phase == .handling || phase == .ended) && turnThread == thread
   }
 
+  /// Whether a step that runs or waits needs the main queue.
+  ///
+  /// Takes time proportional to the number of waiting steps.
+  var needsMainQueue: Bool {
+    if usesMainQueue { return !isIdle }
+    return queue.records.contains { id, record in
+      // The handler of a running closure has returned, or is on that thread.
+      record.needsMainQueue && (record.isWork || !isRunning(id))
+    }
+  }
+
   /// Whether no step runs or waits.
   var isIdle: Bool { !isRunning && waitingCount == 0 && leavingCount == 0 }
 
@@ -326,7 +337,9 @@ struct SerialOrder {
       return Turn(move: .leave, object: restingOwner())
     }
     if let released = queue.skipVacant() { return Turn(move: .again, object: released) }
-    if let record = queue.firstSlot.pointee.record, record.isolation != nil, queue.first != stepOfActor {
+    if let record = queue.firstSlot.pointee.record, record.isolation != nil,
+      queue.first != stepOfActor, queue.firstSlot.pointee.work != nil
+    {
       return Turn(move: .goToActor, id: queue.first, object: record)
     }
     if allowance <= 0 {

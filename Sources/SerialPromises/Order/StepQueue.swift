@@ -246,6 +246,21 @@ struct StepQueue {
     return record
   }
 
+  /// The numbers and records of the steps that have not ended, as far as they have a record.
+  var records: [(id: Int, record: StepRecord)] {
+    var records: [(id: Int, record: StepRecord)] = []
+    var segment = head
+    while let current = segment {
+      let start = firstNumber(in: current)
+      for id in start..<max(start, min(end, current.end)) {
+        let slot = current.slot(id).pointee
+        if !slot.stage.isOver, let record = slot.record { records.append((id, record)) }
+      }
+      segment = current.next
+    }
+    return records
+  }
+
   /// The record of a step that has not ended; creates it if necessary.
   mutating func record(of id: Int, in segment: Segment) -> StepRecord {
     if let record = existingRecord(of: id, in: segment) { return record }

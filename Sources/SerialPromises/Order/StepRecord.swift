@@ -14,7 +14,7 @@ class StepRecord: @unchecked Sendable {
 
   let name: String?
 
-  /// The actor of the handler; nil if it belongs to none, or runs on its actor anyway.
+  /// The actor of the work; nil if it belongs to none, or runs on its actor anyway.
   let isolation: (any Actor)?
 
   // Unchecked because of the lock: no user code runs while it is held.

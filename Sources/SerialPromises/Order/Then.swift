@@ -40,7 +40,8 @@ public struct Then: Sendable {
   ///
   /// The step must still call `then`, for instance with a `CancellationError`. The handler is
   /// called once, on the thread that cancels. If the step is already canceled, it is called
-  /// immediately on the calling thread. It is released when the step ends.
+  /// immediately on the calling thread. A closure isolated to an actor is called there instead, and may
+  /// be called after the cancellation has returned. It is released when the step ends.
   ///
   /// A handler that captures `then` prevents the detection of a dropped `then`.
   ///
@@ -52,7 +53,10 @@ public struct Then: Sendable {
   /// ```
   ///
   /// - Parameter handler: Stops the work.
-  public func onCancel(_ handler: @escaping @Sendable () -> Void) {
+  public func onCancel(
+    @_inheritActorContext _ handler: @escaping @isolated(any) @Sendable () -> Void
+  ) {
+    let handler = HandlerPlace.onActor(of: handler)
     let isCancelled = token.lock.withLock { $0.onCancel(token.id, handler) }
     if isCancelled { handler() }
   }

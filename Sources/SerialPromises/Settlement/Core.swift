@@ -20,6 +20,9 @@ class Core: Reaction, @unchecked Sendable {
 
     /// Whether the work or the handler of this promise runs on the main queue.
     var runsOnMainQueue = false
+
+    /// Whether the work starts there.
+    var startsOnMainQueue = false
   }
 
   final let traits: Traits
@@ -37,7 +40,9 @@ class Core: Reaction, @unchecked Sendable {
   init(_ traits: Traits, isDemanded: Bool, hasProducer: Bool = false) {
     self.traits = traits
     settlement = Settlement(isDemanded: isDemanded, hasProducer: hasProducer)
-    if traits.runsOnMainQueue { MainQueue.isUsed.store(true, ordering: .relaxed) }
+    if traits.runsOnMainQueue || traits.startsOnMainQueue {
+      MainQueue.isUsed.store(true, ordering: .relaxed)
+    }
   }
 
   /// Creates the root of a chain.
@@ -79,6 +84,12 @@ class Core: Reaction, @unchecked Sendable {
   final var depth: Int32 { traits.depth }
   final var kind: LinkKind { traits.kind }
   final var runsOnMainQueue: Bool { traits.runsOnMainQueue }
+
+  /// Whether the work of this promise, which has no source, waits for the main queue.
+  final var waitsForMainQueue: Bool {
+    // Checked last: a settled promise needs no thread.
+    (runsOnMainQueue || traits.startsOnMainQueue && withLock { $0.isStarting }) && outcome == nil
+  }
 
   /// Makes this promise depend on others.
   ///

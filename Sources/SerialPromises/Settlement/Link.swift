@@ -240,7 +240,7 @@ extension AnyPromise {
   func link(
     _ kind: LinkKind, isolatedTo isolation: any Actor, _ handler: @escaping LinkHandler
   ) -> AnyPromise {
-    switch HandlerPlace(nil, isolation: isolation) {
+    switch HandlerPlace(isolation: isolation) {
     case .queue(let queue): link(kind, on: queue, handler)
     case .actor(let actor):
       link(kind, isOnMainQueue: false) { outcome in

@@ -45,10 +45,10 @@ struct Settlement {
   private var isCancellable = false
 
   /// Whether the work is being started, and may register a cancel handler.
-  private var isStarting = false
+  private(set) var isStarting = false
 
   /// Whether a cancellation waits for that.
-  private var isCancelPending = false
+  private(set) var isCancelPending = false
 
   /// Whether the promise was canceled.
   private(set) var wasCancelled = false

@@ -25,7 +25,7 @@ enum HandlerPlace {
   ///   - queue: The queue that the user requested.
   ///   - isolation: The isolation of the closure. It takes precedence over the queue: the closure
   ///     is safe only there.
-  init(_ queue: DispatchQueue?, isolation: (any Actor)?) {
+  init(_ queue: DispatchQueue? = nil, isolation: (any Actor)?) {
     if let isolation {
       // The main actor maps to the main queue, which keeps its handlers in order with those for
       // `.main`.
@@ -47,7 +47,16 @@ enum HandlerPlace {
   /// Calls `body` on the actor: immediately on the main actor's own thread.
   static func call(on isolation: (any Actor)?, _ body: @escaping @Sendable () -> Void) {
     if MainQueue.is(isolation), MainQueue.isCurrent { return body() }
-    HandlerPlace(nil, isolation: isolation).call(body)
+    HandlerPlace(isolation: isolation).call(body)
+  }
+
+  /// A function that calls the handler on its actor or, without one, immediately.
+  static func onActor(
+    of handler: @escaping @isolated(any) @Sendable () -> Void
+  ) -> @Sendable () -> Void {
+    let call = unsafeBitCast(handler, to: (@Sendable () -> Void).self)
+    guard let isolation = handler.isolation else { return call }
+    return { HandlerPlace.call(on: isolation, call) }
   }
 }
 

@@ -129,8 +129,8 @@ struct ChainExamples: StandIns {
     page.progressed { @MainActor fraction in bar.text = "\(Int(fraction * 100)) %" }
     // Runs after those on the same queue.
     let (told, toldProgress) = (Gate(), Gate())
-    page.fulfilled(on: .main) { _ in told.open() }
-    page.progressed(on: .main) { _ in toldProgress.open() }
+    page.fulfilled { @MainActor _ in told.open() }
+    page.progressed { @MainActor _ in toldProgress.open() }
     await told.passed()
     await toldProgress.passed()
     #expect(await [label.text, bar.text] == ["text of page", "100 %"])

@@ -146,7 +146,7 @@ struct EventTests {
     for _ in 1...1_000 {
       var work: Work? = Work { then in then() }
       _ = order.add(&work, nil, lock: lock, owner: nil)
-      order.beginTurn(allowance: 1, on: ThreadIdentity())
+      order.beginTurn(.allowance(1), on: ThreadIdentity())
       if order.next(&consequences).move == .again { _ = order.next(&consequences) }
       _ = order.handlerReturned(.called, &consequences)
       #expect(buffers.allSatisfy { $0.count <= 16 })
@@ -168,7 +168,7 @@ struct EventTests {
     var consequences: Consequences?
     var work: Work? = Work { then in then() }
     _ = order.add(&work, nil, lock: lock, owner: nil)
-    order.beginTurn(allowance: 1, on: ThreadIdentity())
+    order.beginTurn(.allowance(1), on: ThreadIdentity())
     while order.next(&consequences).move == .again {}
     #expect(times.withLock { $0.next() } == 2, "it was read at the start, and only then")
     _ = order.handlerReturned(.called, &consequences)

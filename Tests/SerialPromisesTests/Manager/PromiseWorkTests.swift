@@ -142,12 +142,13 @@ struct PromiseWorkTests {
       let step =
         way == .timeout
         ? (promise as any Promisable).timeout(.seconds(1), clock: clock)
-        : Step(promise, promise.handler)
-      let handle = manager.add(
-        Step(step) { then in
-          step.handler(then)
-          entered.open()
-        })
+        : Step(promise)
+      var watched = step
+      watched.work = Work { then in
+        step.handler(then)
+        entered.open()
+      }
+      let handle = manager.add(watched)
       manager.add { then in
         work.log.append("next")
         then()
@@ -270,9 +271,3 @@ struct PromiseWorkTests {
   }
 }
 
-extension Step {
-  /// A step that wraps a promise.
-  fileprivate init(_ promise: Promise<Int>) {
-    self.init(promise, promise.handler)
-  }
-}

@@ -167,7 +167,7 @@ struct TurnTests {
   @Test("work whose step a grace period has ended does not begin")
   func endedBefore() async {
     let (manager, clock, log) = (PromiseManager(), ManualClock(), log)
-    let call = AsyncCall(manager.order, name: nil, nil) {
+    let call = AsyncCall(manager.order, name: nil, nil, nil) {
       log.append("began")
       return .failure(Failed())
     }

@@ -223,7 +223,7 @@ struct WhereHandlersRunTests {
     }
     for _ in 0..<before {
       _ = add()
-      order.beginTurn(allowance: 2, on: ThreadIdentity())
+      order.beginTurn(.allowance(2), on: ThreadIdentity())
       while order.next(&consequences).move == .again {}
       _ = order.handlerReturned(.called, &consequences)
     }
@@ -231,7 +231,7 @@ struct WhereHandlersRunTests {
     if isCancelled { order.cancel(id, record, &consequences) }
     var moves: [SerialOrder.Turn.Move] = []
     repeat {
-      order.beginTurn(only: id, on: ThreadIdentity())
+      order.beginTurn(.only(id), on: ThreadIdentity())
       let turn = order.next(&consequences)
       moves.append(turn.move)
       #expect(turn.move != .run || turn.id == id)

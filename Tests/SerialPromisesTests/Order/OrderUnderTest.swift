@@ -112,16 +112,16 @@ struct OrderUnderTest {
       return "moved \(order.move(id, record(id), to: self.place(place)) != nil)"
     case .addWhenRoom:
       let admission = order.addWhenRoom(
-        { _ in }, StepRecord(lock), lock: lock, owner: nil,
+        Work { _ in }, StepRecord(lock), lock: lock, owner: nil,
         admitted: { [notified] has in notified.withLock { $0.append("admitted \(has)") } }, &news)
       return entered(admission)
     case .next(let allowance):
-      order.beginTurn(allowance: allowance, on: ThreadIdentity())
+      order.beginTurn(.allowance(allowance), on: ThreadIdentity())
       return text(order.next(&news), &news)
     case .then(let id, let ending):
       return text(order.then(id: id, error: ending.error, &news))
     case .returned(let continuation, let allowance):
-      order.beginTurn(allowance: allowance, on: ThreadIdentity())
+      order.beginTurn(.allowance(allowance), on: ThreadIdentity())
       return text(order.handlerReturned(continuation, &news), &news)
     case .workCancelled(let id):
       order.workCancelled(id, &news)
@@ -149,7 +149,7 @@ struct OrderUnderTest {
       return text(order.report(fraction, of: id))
     case .nextAt(let seconds):
       now += .seconds(seconds)
-      order.beginTurn(allowance: 1, on: ThreadIdentity())
+      order.beginTurn(.allowance(1), on: ThreadIdentity())
       var turn = order.next(at: now, &news)
       while case .again = turn.move { turn = order.next(at: now, &news) }
       guard let wait = order.throttledWait else { return text(turn, &news) }
@@ -208,6 +208,7 @@ struct OrderUnderTest {
     case .grant: "grant \(turn.id)"
     case .readTime: "readTime"
     case .handOver: "handOver"
+    case .goToActor: "goToActor \(turn.id)"
     case .leave: "leave"
     }
   }

@@ -115,8 +115,7 @@ import Testing
   func afterSettling(fails: Bool) async {
     let (log, deferred, gate) = (Log<String>(), Deferred<Int>(), Gate())
     let queue = DispatchQueue(label: "settling")
-    let promise = deferred.promise.map(on: queue) { _ in log.append("handler") }
-      .recover(on: queue) { _ in log.append("handler") }
+    let promise = deferred.promise.finally(on: queue) { log.append("handler") }
     queue.async {
       if fails { deferred.fail(Failed()) } else { deferred.fulfill(1) }
       log.append("settled")

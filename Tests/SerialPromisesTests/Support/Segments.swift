@@ -20,7 +20,7 @@ extension PromiseManager {
   ) -> StepHandle? {
     let admission = order.transition { order, consequences in
       order.addWhenRoom(
-        handler, StepRecord(self.order), lock: self.order, owner: nil, admitted: admitted,
+        Work(handler), StepRecord(self.order), lock: self.order, owner: nil, admitted: admitted,
         &consequences)
     }
     guard case .entered(let record, let id, _) = admission else { return nil }
