@@ -93,6 +93,10 @@ struct OrderUnderTest {
       var work: Work?
       return entered(
         order.add(&work, TurnUnderTest(lock, order.queue.end, notified), lock: lock, owner: nil))
+    case .addOnActor:
+      var work: Work? = Work { _ in }
+      let record = StepRecord(lock, isolation: MainActor.shared)
+      return entered(order.add(&work, record, lock: lock, owner: nil))
     case .takeTurn:
       guard let id = order.grantAtOnce(lock, &news) else { return "not at once" }
       records.append(nil)
@@ -118,6 +122,10 @@ struct OrderUnderTest {
     case .next(let allowance):
       order.beginTurn(.allowance(allowance), on: ThreadIdentity())
       return text(order.next(&news), &news)
+    case .nextOnActor(let id, let seconds):
+      order.beginTurn(.onActor(of: id), on: ThreadIdentity())
+      guard let seconds else { return text(order.next(&news), &news) }
+      return next(after: seconds, &news)
     case .then(let id, let ending):
       return text(order.then(id: id, error: ending.error, &news))
     case .returned(let continuation, let allowance):
@@ -148,13 +156,8 @@ struct OrderUnderTest {
     case .progress(let id, let fraction):
       return text(order.report(fraction, of: id))
     case .nextAt(let seconds):
-      now += .seconds(seconds)
       order.beginTurn(.allowance(1), on: ThreadIdentity())
-      var turn = order.next(at: now, &news)
-      while case .again = turn.move { turn = order.next(at: now, &news) }
-      guard let wait = order.throttledWait else { return text(turn, &news) }
-      lastWait = wait.ticket
-      return "wait \(wait.duration.components.seconds)"
+      return next(after: seconds, &news)
     case .waited(let isLast):
       return text(order.waited(isLast ? lastWait : lastWait - 1, &news))
     case .wait(let condition):
@@ -162,6 +165,15 @@ struct OrderUnderTest {
       return order.wait(for: condition, note) == nil ? "is so" : "waits"
     }
     return ""
+  }
+
+  private mutating func next(after seconds: Int, _ news: inout Consequences?) -> String {
+    now += .seconds(seconds)
+    var turn = order.next(at: now, &news)
+    while case .again = turn.move { turn = order.next(at: now, &news) }
+    guard let wait = order.throttledWait else { return text(turn, &news) }
+    lastWait = wait.ticket
+    return "wait \(wait.duration.components.seconds)"
   }
 
   private mutating func place(_ place: OrderEvent.Place) -> StepPlace {

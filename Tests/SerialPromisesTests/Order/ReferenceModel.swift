@@ -13,6 +13,10 @@ enum OrderEvent: Hashable {
   case addWork
   /// Adds a step that is code in a task: to the end, or only if its turn begins at once.
   case addTurn, takeTurn
+  /// Adds a step whose handler belongs to an actor.
+  case addOnActor
+  /// The holder of the claim checks on the actor of a step; with a rate, this many seconds later.
+  case nextOnActor(Int, after: Int?)
   /// The code of a turn that began at once has succeeded.
   case endTurn(Int)
   /// The work of the steps that were canceled while they waited has been canceled.
@@ -60,6 +64,7 @@ struct ReferenceModel: Equatable {
     var isWork = false
     /// Whether only its own code ends it.
     var isTurn = false
+    var isOnActor = false
     /// Whether its turn began when it was added; it has no handle.
     var isAtOnce = false
   }
@@ -191,7 +196,7 @@ struct ReferenceModel: Equatable {
       let stage = step.stage == .failed ? .succeeded : step.stage
       key.append(
         Int(stage.rawValue) + (step.isParked ? 16 : 0) + (step.isWork ? 32 : 0)
-          + (step.isTurn ? 64 : 0) + (step.isAtOnce ? 128 : 0), below: 256)
+          + (step.isTurn ? 64 : 0) + (step.isOnActor ? 96 : 0) + (step.isAtOnce ? 128 : 0), below: 256)
     }
     // Ends the steps, and then their order, relative to the first step that has not ended.
     key.append(255, below: 256)
@@ -259,6 +264,10 @@ extension ReferenceModel {
       let result = add(parks: false)
       if result.hasPrefix("entered") { steps[steps.count - 1].isTurn = true }
       return result
+    case .addOnActor:
+      let result = add(parks: false)
+      if result.hasPrefix("entered") { steps[steps.count - 1].isOnActor = true }
+      return result
     case .takeTurn:
       guard isIdle, phase == .resting, !isPaused, !isClosed, rate == nil, !isWatched else {
         return "not at once"
@@ -291,6 +300,9 @@ extension ReferenceModel {
       if isTurn(id) { isAskedToStop = true } else { askToStop() }
       return then(id, .cancellation)
     case .next(let allowance): return next(allowance)
+    case .nextOnActor(let id, let seconds):
+      now += seconds ?? 0
+      return next(0, at: seconds == nil ? nil : now, onActorOf: id)
     case .then(let id, let ending): return then(id, ending)
     case .returned(let continuation, let allowance): return returned(continuation, allowance)
     case .abandon(let id):
@@ -395,16 +407,21 @@ extension ReferenceModel {
     }
   }
 
-  private mutating func next(_ allowance: Int, at time: Int? = nil) -> String {
+  private mutating func next(
+    _ allowance: Int, at time: Int? = nil, onActorOf step: Int? = nil
+  ) -> String {
     while visited < steps.count, steps[visited].stage.isOver { visited += 1 }
     guard let id = waiting.first, !isPaused else {
       phase = .resting
       return "leave"
     }
-    guard allowance > 0 || isTurn(id) else { return "handOver" }
+    let mustWait = rate != nil && !hasWaited && due > time ?? .max
+    // Whoever may run any handler checks the rate first.
+    if steps[id - 1].isOnActor, step != id, allowance == 0 || !mustWait { return "goToActor \(id)" }
+    guard allowance > 0 || isTurn(id) || step == id else { return "handOver" }
     if rate != nil {
       guard let time else { return "readTime" }
-      guard due <= time || hasWaited else {
+      guard !mustWait else {
         phase = .throttled
         return "wait \(due - time)"
       }
@@ -573,7 +590,7 @@ extension OrderEvent {
   /// Whether the holder of the claim checks for the next step.
   var isLook: Bool {
     switch self {
-    case .next, .nextAt, .returned: true
+    case .next, .nextAt, .nextOnActor, .returned: true
     default: false
     }
   }
@@ -586,20 +603,22 @@ extension ReferenceModel {
   ///
   /// The compiler does not name this list: an event that is not in it is never tried.
   /// With `isPlain`, no step has cancel handlers or progress, which multiply the states.
-  func events(
-    _ waits: [Waiters.Condition], hasWork: Bool, hasTurns: Bool, isPlain: Bool = false
-  ) -> [OrderEvent] {
+  func events(_ setting: SerialOrderTests.Setting, isPlain: Bool = false) -> [OrderEvent] {
     var events: [OrderEvent] = [.add, .cancelAll, .cancelWaiting, .pause, .resume]
-    if hasWork { events.append(.addWork) }
-    if hasTurns { events += [.addTurn, .takeTurn] }
+    if setting.hasWork { events.append(.addWork) }
+    if setting.hasTurns { events += [.addTurn, .takeTurn] }
+    if setting.hasActors { events.append(.addOnActor) }
     if !leaving.isEmpty { events.append(.left) }
     if !isClosed { events.append(.close) }
     if capacity != nil { events.append(.addWhenRoom) }
     // Bounded, to limit the number of states.
-    events += waits.filter { waiters[$0] == nil }.map(OrderEvent.wait)
+    events += setting.waits.filter { waiters[$0] == nil }.map(OrderEvent.wait)
     switch phase {
     case .claimed:
       events += [.next(allowance: 0), .next(allowance: 1)]
+      // The step may have been canceled or moved on the way to its actor.
+      let onWay = setting.hasActors ? Set(waiting + [over].compactMap { $0 }) : []
+      events += onWay.sorted().map { .nextOnActor($0, after: rate.map { _ in 0 }) }
     case .handling, .ended:
       for allowance in 0...1 {
         for continuation in [SerialOrder.Continuation.called, .dropped, .awaited] {

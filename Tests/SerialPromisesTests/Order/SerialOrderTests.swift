@@ -21,6 +21,9 @@ struct SerialOrderTests {
     /// Whether steps are added that are code in a task.
     var hasTurns = false
 
+    /// Whether steps are added whose handlers belong to an actor.
+    var hasActors = false
+
     var testDescription: String {
       "\(policy), capacity \(capacity.map(String.init) ?? "none"), watched \(isWatched), \(rate.map { "\($0)" } ?? "no rate")"
     }
@@ -29,7 +32,7 @@ struct SerialOrderTests {
     ///
     /// Two settings have them: one with a capacity and listeners, one with a rate.
     var isPlain: Bool {
-      !isLong && (hasPlaces || hasWork || hasTurns || rate != nil && capacity != nil)
+      !isLong && (hasPlaces || hasWork || hasTurns || hasActors || rate != nil && capacity != nil)
     }
 
     /// Whether every state is also left by moving steps, which multiplies the number of states.
@@ -47,7 +50,7 @@ struct SerialOrderTests {
                 policy: policy, capacity: capacity, isWatched: !waits.isEmpty, waits: waits)
             }
           }
-        } + few.filter { $0.rate != nil || $0.hasWork || $0.hasTurns }
+        } + few.filter { $0.rate != nil || $0.hasWork || $0.hasTurns || $0.hasActors }
       } else {
         // The test has no threads, so one or two settings suffice under a sanitizer.
         Array(few.prefix(few.count / ease + 1))
@@ -58,7 +61,7 @@ struct SerialOrderTests {
       Setting(policy: .stop, capacity: nil, isWatched: false),
       Setting(
         policy: .stop, capacity: nil, isWatched: false, waits: [.atRest],
-        rate: Rate(1, per: .seconds(2))),
+        rate: Rate(1, per: .seconds(2)), hasActors: true),
       Setting(policy: .continue, capacity: 2, isWatched: true, waits: [.idle], hasWork: true),
       Setting(
         policy: .continue, capacity: 1, isWatched: false, rate: Rate(2, per: .seconds(1)),
@@ -155,8 +158,7 @@ private struct Search {
     for _ in 0..<count {
       // A closed order accepts no step.
       let possible =
-        (model.events(setting.waits, hasWork: setting.hasWork, hasTurns: setting.hasTurns)
-        + model.placings)
+        (model.events(setting) + model.placings)
         .filter { $0 != .close }
       guard let event = choose(from: possible, model, &random) else { return }
       let expected = model.apply(event)
@@ -188,8 +190,7 @@ private struct Search {
     var order = replay(place.history)
     defer { order.invalidate() }
     let placings = setting.hasPlaces ? place.model.placings : []
-    let events = place.model.events(
-      setting.waits, hasWork: setting.hasWork, hasTurns: setting.hasTurns, isPlain: setting.isPlain)
+    let events = place.model.events(setting, isPlain: setting.isPlain)
     for event in events + placings {
       var model = place.model
       let expected = model.apply(event)
@@ -234,7 +235,7 @@ private struct Search {
     // Places and two kinds of steps multiply the number of states. A place after a sweep needs four
     // steps: those are in the long form, and in the random test of `PlaceTests`.
     let isSmall =
-      model.waiting.count <= (setting.hasWork || setting.hasTurns || setting.hasPlaces ? 2 : 3)
+      model.waiting.count <= (setting.hasWork || setting.hasTurns || setting.hasActors || setting.hasPlaces ? 2 : 3)
       && model.leaving.count <= 1 && line <= (isLong ? 6 : setting.hasPlaces ? 3 : 2)
     return isNear && isSmall && (isLong || !model.isClosed)
   }

@@ -222,6 +222,6 @@ struct WhereChainsRunTests {
 }
 
 /// An actor that is not the main actor.
-@globalActor private actor Elsewhere {
+@globalActor actor Elsewhere {
   static let shared = Elsewhere()
 }

@@ -300,7 +300,21 @@ extension World {
 extension World {
   fileprivate func step(_ plan: ClosurePlan, _ modifiers: Modifiers) -> Step {
     let work = WorkPiece(plan.piece, self)
-    let step = Step(modifiers.isNamed ? "named" : nil) { then in work.handle(then, plan.ending) }
+    let name = modifiers.isNamed ? "named" : nil
+    let step =
+      switch plan.piece % 3 {
+      case 0:
+        Step(name) { @MainActor then in
+          MainActor.preconditionIsolated()
+          work.handle(then, plan.ending)
+        }
+      case 1:
+        Step(name) { @Elsewhere then in
+          Elsewhere.shared.preconditionIsolated()
+          work.handle(then, plan.ending)
+        }
+      default: Step(name) { then in work.handle(then, plan.ending) }
+      }
     guard let timeout = modifiers.timeout else { return step }
     return step.timeout(
       .milliseconds(timeout.milliseconds), abandoning: timeout.isAbandoning, clock: clock)

@@ -20,13 +20,14 @@ extension World {
   private func promise(_ plan: TaskPlan) -> Promise<Parcel> {
     let work = WorkPiece(plan.piece, self)
     guard plan.isCallback else {
+      guard plan.piece % 3 > 0 else {
+        return Promise(diagnostics: diagnostics) { @MainActor (deferred: Deferred<Parcel>) throws in
+          MainActor.preconditionIsolated()
+          try work.begin(plan, deferred)
+        }
+      }
       return Promise(diagnostics: diagnostics) { (deferred: Deferred<Parcel>) throws in
-        let visit = work.enter()
-        work.spin()
-        work.reply(plan.reply, deferred, visit)
-        let fulfill: @Sendable () -> Void = { deferred.fulfill(work.world.parcel()) }
-        let fail: @Sendable () -> Void = { deferred.fail(work.world.broken()) }
-        try work.settle(plan.settling, visit, fulfill, fail)
+        try work.begin(plan, deferred)
       }
     }
     return Promise(diagnostics: diagnostics) {
@@ -190,6 +191,16 @@ extension WorkPiece {
     spin()
     if plan.fails { throw world.broken() }
     return world.parcel()
+  }
+
+  /// The body of a promise that a deferred settles.
+  fileprivate func begin(_ plan: TaskPlan, _ deferred: Deferred<Parcel>) throws {
+    let visit = enter()
+    spin()
+    reply(plan.reply, deferred, visit)
+    let fulfill: @Sendable () -> Void = { deferred.fulfill(self.world.parcel()) }
+    let fail: @Sendable () -> Void = { deferred.fail(self.world.broken()) }
+    try settle(plan.settling, visit, fulfill, fail)
   }
 
   /// The owner's reaction to the cancellation of a promise.
