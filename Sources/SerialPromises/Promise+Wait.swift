@@ -68,7 +68,7 @@ extension Core {
   fileprivate func deadlockReason() -> String? {
     let turn = Trampoline.current
     let running = turn?.runningReaction?.id ?? Trampoline.onQueue.current.map(ObjectIdentifier.init)
-    let isMain = MainQueue.isUsed.load(ordering: .relaxed) && MainQueue.isCurrent
+    let isMain = MainQueue.isBlockedByWait
     guard running != nil || isMain else { return nil }
     let needsMain = "on the main thread, where something has to run first; wait on another thread"
     var seen: Set<ObjectIdentifier> = []

@@ -97,7 +97,7 @@ extension PromiseManager {
     let thread = ThreadIdentity()
     let step = order.withLock { $0.isHandling(on: thread) ? $0.runningStep : nil }
     if let step = step ?? RunningStep.deadlockedStep(order) { throw .deadlock(step) }
-    if timeout == nil, MainQueue.isCurrent, order.withLock({ $0.needsMainQueue }) {
+    if timeout == nil, MainQueue.isBlockedByWait, order.withLock({ $0.needsMainQueue }) {
       fatalError(
         """
         a manager was waited for on the main thread, where a step of it has to run; \

@@ -253,8 +253,9 @@ struct StepQueue {
     while let current = segment {
       let start = firstNumber(in: current)
       for id in start..<max(start, min(end, current.end)) {
-        let slot = current.slot(id).pointee
-        if !slot.stage.isOver, let record = slot.record { records.append((id, record)) }
+        let slot = current.slot(id)
+        guard !slot.pointee.stage.isOver, let record = slot.pointee.record else { continue }
+        records.append((id, record))
       }
       segment = current.next
     }

@@ -11,11 +11,14 @@ enum MainQueue {
     return key
   }()
 
-  /// Whether any promise has ever needed the main queue.
+  /// Whether any step or promise has ever needed the main queue.
   ///
-  /// Most programs that block their main thread have no such promise and skip the search for one, which takes
-  /// a quarter of the time of each link.
+  /// Most programs that block their main thread have none and skip the search for one, which takes a quarter
+  /// of the time of each link.
   static let isUsed = Atomic(false)
+
+  /// Whether a wait on this thread could block what needs the main queue.
+  static var isBlockedByWait: Bool { isUsed.load(ordering: .relaxed) && isCurrent }
 
   /// Whether the calling thread executes the main queue.
   static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
