@@ -89,10 +89,10 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
         _ reject: @escaping @Sendable (any Error) -> Void
       ) throws -> Void
   ) {
-    typealias Body = @Sendable (
+    typealias Start = @Sendable (
       @escaping @Sendable (Value) -> Void, @escaping @Sendable (any Error) -> Void
     ) throws -> Void
-    let start = unsafeBitCast(body, to: Body.self)
+    let start = unsafeBitCast(body, to: Start.self)
     self.init(Origin(name, file, line, diagnostics), body.isolation) { deferred in
       try start({ deferred.fulfill($0) }, { deferred.fail($0) })
     }
@@ -124,7 +124,9 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
     @_inheritActorContext
     _ body: @escaping @isolated(any) @Sendable (_ deferred: Deferred<Value>) throws -> Void
   ) {
-    self.init(Origin(name, file, line, diagnostics), body.isolation, unisolated(body))
+    // A cast of structures, as that of `Work`.
+    let start = unsafeBitCast(IsolatedBody(start: body), to: Body<Value>.self).start
+    self.init(Origin(name, file, line, diagnostics), body.isolation, start)
   }
 
   private init(
@@ -269,6 +271,16 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   public func cancel() -> Bool {
     core.cancel()
   }
+}
+
+/// The body of a promise.
+private struct Body<Value: Sendable> {
+  let start: @Sendable (Deferred<Value>) throws -> Void
+}
+
+/// The same, of any isolation.
+private struct IsolatedBody<Value: Sendable> {
+  let start: @isolated(any) @Sendable (Deferred<Value>) throws -> Void
 }
 
 /// The work of a cold promise.
