@@ -75,7 +75,8 @@ extension Core {
     var frontier = [self]
     while let core = frontier.popLast() {
       guard seen.insert(ObjectIdentifier(core)).inserted else { continue }
-      if isMain, core.withLock({ $0.turns }).contains(where: { $0.withLock { $0.needsMainQueue } }) {
+      if isMain, core.withLock({ $0.turns }).contains(where: { $0.withLock { $0.needsMainQueue } })
+      {
         return needsMain
       }
       let sources = core.sources

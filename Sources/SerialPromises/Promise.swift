@@ -89,9 +89,10 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
         _ reject: @escaping @Sendable (any Error) -> Void
       ) throws -> Void
   ) {
-    typealias Start = @Sendable (
-      @escaping @Sendable (Value) -> Void, @escaping @Sendable (any Error) -> Void
-    ) throws -> Void
+    typealias Start =
+      @Sendable (
+        @escaping @Sendable (Value) -> Void, @escaping @Sendable (any Error) -> Void
+      ) throws -> Void
     let start = unsafeBitCast(body, to: Start.self)
     self.init(Origin(name, file, line, diagnostics), body.isolation) { deferred in
       try start({ deferred.fulfill($0) }, { deferred.fail($0) })

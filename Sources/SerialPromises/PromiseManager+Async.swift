@@ -45,6 +45,24 @@ extension PromiseManager {
     return try outcome.get()
   }
 
+  /// Runs a function in hand as a step and returns its value.
+  ///
+  /// As ``run(_:at:_:)``.
+  ///
+  /// ```swift
+  /// let user = try await manager.run(fetchUser)
+  /// ```
+  ///
+  /// - Parameter operation: The work.
+  /// - Returns: The result of the work.
+  @_disfavoredOverload
+  nonisolated(nonsending) public func run<Value: Sendable>(
+    @_inheritActorContext
+    _ operation: @escaping @isolated(any) @Sendable () async throws -> Value
+  ) async throws -> Value {
+    try await run(nil, operation)
+  }
+
   /// Waits until no step runs or waits.
   ///
   /// A paused manager with waiting steps is not idle. Returns early if the calling task is
@@ -160,6 +178,24 @@ extension PromiseManager {
     @_inheritActorContext _ handler: @escaping @isolated(any) @Sendable (_ then: Then) -> Void
   ) async throws -> StepHandle {
     try await addWhenRoom(Step(name, handler))
+  }
+
+  /// Adds a handler in hand as a step, and waits until the capacity has room for it.
+  ///
+  /// As ``addWhenRoom(_:_:)-CLOSURE``.
+  ///
+  /// ```swift
+  /// let handle = try await manager.addWhenRoom(handler)
+  /// ```
+  ///
+  /// - Parameter handler: The work; it must call `then`.
+  /// - Returns: The step's handle.
+  @_disfavoredOverload
+  @discardableResult
+  nonisolated(nonsending) public func addWhenRoom(
+    @_inheritActorContext _ handler: @escaping @isolated(any) @Sendable (_ then: Then) -> Void
+  ) async throws -> StepHandle {
+    try await addWhenRoom(nil, handler)
   }
 
   /// Adds a step of any type, for instance a promise, and waits until the capacity has room for it.

@@ -58,6 +58,23 @@ extension PromiseManager {
     return value
   }
 
+  /// Runs a function in hand in its turn, where it is.
+  ///
+  /// As ``withTurn(_:at:_:)``.
+  ///
+  /// ```swift
+  /// let user = try await manager.withTurn(fetchUser)
+  /// ```
+  ///
+  /// - Parameter body: The code.
+  /// - Returns: The value of `body`.
+  @_disfavoredOverload
+  nonisolated(nonsending) public func withTurn<Value, Failure: Error>(
+    _ body: nonisolated(nonsending) () async throws(Failure) -> Value
+  ) async throws -> Value {
+    try await withTurn(nil, body)
+  }
+
   // Inlined into the caller, whose types it then has: half the time of a turn without contention.
   @inlinable
   func withMark<Value, Failure: Error>(

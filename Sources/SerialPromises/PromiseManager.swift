@@ -312,7 +312,9 @@ public final class PromiseManager: StepRunner {
   /// Whether the next step may run on this thread, because it is that of the step's actor.
   @inline(never)
   private func isOnActor(of turn: SerialOrder.Turn, _ reach: SerialOrder.Reach) -> Bool {
-    guard MainQueue.is((turn.object as? StepRecord)?.isolation), MainQueue.isCurrent else { return false }
+    guard MainQueue.is((turn.object as? StepRecord)?.isolation), MainQueue.isCurrent else {
+      return false
+    }
     // In a task, only the step that the task has added: as in `startTurn`.
     if case .only(turn.id) = reach { return true }
     return !Task.isCurrent

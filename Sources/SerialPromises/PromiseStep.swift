@@ -83,6 +83,29 @@ extension PromiseManager {
     return Promise(hot: result)
   }
 
+  /// Runs a function in hand as a step, and returns a promise of its value.
+  ///
+  /// As ``enqueue(_:at:file:line:_:)``.
+  ///
+  /// ```swift
+  /// let user = manager.enqueue(fetchUser)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - operation: The work.
+  ///   - file: The source location, for diagnostics.
+  ///   - line: The source location, for diagnostics.
+  /// - Returns: A promise of the result of the work.
+  @_disfavoredOverload
+  @discardableResult
+  public func enqueue<Value: Sendable>(
+    @_inheritActorContext
+    _ operation: @escaping @isolated(any) @Sendable () async throws -> Value,
+    file: StaticString = #fileID, line: UInt = #line
+  ) -> Promise<Value> {
+    enqueue(nil, file: file, line: line, operation)
+  }
+
   /// Adds a promise as a step for a caller that learns the outcome of the step from another
   /// promise.
   ///

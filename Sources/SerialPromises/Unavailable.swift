@@ -1,5 +1,3 @@
-import Dispatch
-
 // Unavailable overloads whose messages name the correct API. The compiler considers them only if no
 // other overload matches, so they have no cost elsewhere.
 
@@ -10,7 +8,7 @@ extension Promise {
   )
   @_disfavoredOverload
   public func then<Output: Sendable>(
-    on queue: DispatchQueue? = nil,
+    @_inheritActorContext
     _ handler: @escaping @isolated(any) @Sendable (Value) async throws -> Output
   ) -> Promise<Output> {
     map(handler)
@@ -23,6 +21,7 @@ extension Promise {
   )
   @_disfavoredOverload
   public func `catch`(
+    @_inheritActorContext
     _ handler: @escaping @isolated(any) @Sendable (any Error) async throws -> Void
   ) -> Promise<Void> {
     map { _ in }
@@ -42,7 +41,62 @@ extension PromiseManager {
   @discardableResult
   public func add(
     _ name: String? = nil, at place: StepPlace = .last,
-    _ work: @escaping @Sendable () async throws -> Void
+    @_inheritActorContext _ work: @escaping @isolated(any) @Sendable () async throws -> Void
+  ) -> StepHandle {
+    add { then in then() }
+  }
+
+  /// Refers to `enqueue` and `run` if the closure is asynchronous, or throws.
+  @available(
+    *, unavailable,
+    message: """
+      the closure of a step is synchronous, and passes an error to 'then'; for asynchronous work, use \
+      'enqueue' or 'run', without 'then'
+      """
+  )
+  @_disfavoredOverload
+  @discardableResult
+  public func add(
+    _ name: String? = nil, at place: StepPlace = .last,
+    @_inheritActorContext _ work:
+      @escaping @isolated(any) @Sendable (_ then: Then) async throws -> Void
+  ) -> StepHandle {
+    add { then in then() }
+  }
+
+  /// Refers to a closure that calls `then` if a function takes a closure.
+  @available(
+    *, unavailable,
+    message: """
+      'then' is not a closure, and is called in one: 'download { then() }'; where a closure receives an \
+      error, pass 'then.callAsFunction'
+      """
+  )
+  @_disfavoredOverload
+  @discardableResult
+  public func add(
+    _ name: String? = nil, at place: StepPlace = .last,
+    @_inheritActorContext _ work:
+      @escaping @isolated(any) @Sendable (_ then: @escaping @Sendable () -> Void) -> Void
+  ) -> StepHandle {
+    add { then in then() }
+  }
+
+  /// Refers to `then.callAsFunction` if a function takes a closure that receives an error.
+  @available(
+    *, unavailable,
+    message: """
+      'then' is not a closure, and is called in one: 'upload(file) { error in then(error) }'; or pass \
+      'then.callAsFunction'
+      """
+  )
+  @_disfavoredOverload
+  @discardableResult
+  public func add(
+    _ name: String? = nil, at place: StepPlace = .last,
+    @_inheritActorContext _ work:
+      @escaping @isolated(any) @Sendable (_ then: @escaping @Sendable ((any Error)?) -> Void) ->
+      Void
   ) -> StepHandle {
     add { then in then() }
   }
@@ -59,7 +113,8 @@ extension PromiseManager {
   @_disfavoredOverload
   @discardableResult
   public func addWhenRoom(
-    _ name: String? = nil, _ work: @escaping @Sendable () async throws -> Void
+    _ name: String? = nil,
+    @_inheritActorContext _ work: @escaping @isolated(any) @Sendable () async throws -> Void
   ) async throws -> StepHandle {
     try await addWhenRoom { then in then() }
   }
@@ -75,7 +130,10 @@ extension Step {
       """
   )
   @_disfavoredOverload
-  public init(_ name: String? = nil, _ work: @escaping @Sendable () async throws -> Void) {
+  public init(
+    _ name: String? = nil,
+    @_inheritActorContext _ work: @escaping @isolated(any) @Sendable () async throws -> Void
+  ) {
     self.init(name) { then in then() }
   }
 }
