@@ -16,7 +16,7 @@ extension Promise {
   ///   .map { image in resize(image) }
   /// ```
   ///
-  /// For a handler that returns a plain value, use ``map(_:)-SYNC``.
+  /// For a handler that returns a plain value, use ``map(_:)-6zxja``.
   ///
   /// - Parameter handler: Starts further work. Throwing fails the new promise. Not called if this promise
   ///   fails: the new promise then fails with the same error. A closure isolated to an actor runs on that
@@ -41,7 +41,7 @@ extension Promise {
   ///
   /// - Parameters:
   ///   - queue: The queue of the handler.
-  ///   - handler: As that of ``then(_:)-SYNC``; it belongs to no actor.
+  ///   - handler: As that of ``then(_:)-765y2``; it belongs to no actor.
   /// - Returns: A promise with the outcome of the handler's promise.
   public func then<Output: Sendable>(
     on queue: DispatchQueue, _ handler: @escaping @Sendable (Value) throws -> Promise<Output>
@@ -74,7 +74,7 @@ extension Promise {
   /// let name = login().map { user in user.name }
   /// ```
   ///
-  /// A promise that the handler returns is treated as a value and not awaited; see ``then(_:)-SYNC``.
+  /// A promise that the handler returns is treated as a value and not awaited; see ``then(_:)-765y2``.
   /// A synchronous handler does not count in the progress.
   ///
   /// - Parameter transform: Returns the new value. Throwing fails the new promise. Not called if this
@@ -99,7 +99,7 @@ extension Promise {
   ///
   /// - Parameters:
   ///   - queue: The queue of the handler.
-  ///   - transform: As that of ``map(_:)-SYNC``; it belongs to no actor.
+  ///   - transform: As that of ``map(_:)-6zxja``; it belongs to no actor.
   /// - Returns: A promise of the new value.
   public func map<Output: Sendable>(
     on queue: DispatchQueue, _ transform: @escaping @Sendable (Value) throws -> Output

@@ -182,7 +182,7 @@ extension PromiseManager {
 
   /// Adds a handler in hand as a step, and waits until the capacity has room for it.
   ///
-  /// As ``addWhenRoom(_:_:)-CLOSURE``.
+  /// As ``addWhenRoom(_:_:)``.
   ///
   /// ```swift
   /// let handle = try await manager.addWhenRoom(handler)

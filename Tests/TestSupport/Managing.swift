@@ -21,6 +21,7 @@ package enum Managing: String, Guarantee {
   case stack = "A million steps need 512 KB of stack to run, cancel or release"
   case thread = "A handler runs on the thread that made its step runnable"
   case onQueue = "With on:, handlers run on the given queue or on the main actor"
+  case onActor = "A handler isolated to an actor runs there, one step among the others"
   case drain = "No thread is held for long: a turn ends after a few milliseconds"
   case context = "A handler sees no task of another step, and does not block the cooperative pool"
   case noLock = "No user code runs under the lock"

@@ -7,7 +7,7 @@
 /// }
 /// ```
 public struct WhenError<Position: Hashable & Sendable>: Error, CustomStringConvertible {
-  /// The index or key of the failed promise.
+  /// The index of the failed promise, counted from zero, or its key.
   ///
   /// ```swift
   /// when(urls.map { url in fetch(url) }).catch { error in
@@ -34,7 +34,7 @@ public struct WhenError<Position: Hashable & Sendable>: Error, CustomStringConve
     causes = ErrorList([underlying])
   }
 
-  /// The position and the error.
+  /// The position, counted from zero, and the error.
   public var description: String { joinedParts }
 }
 

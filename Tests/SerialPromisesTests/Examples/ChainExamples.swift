@@ -65,6 +65,12 @@ struct ChainExamples: StandIns {
     let shown =
       fetch(url).finally(on: .main) { show("loaded") }
     #expect(try await shown.value == text)
+    do {
+      let avatar = login().then(on: .main) { user in fetchAvatar(of: user) }
+      #expect(try await avatar.value == "Ada.png")
+      let sum = fetch(url).map(on: .global()) { text in checksum(text) }
+      #expect(try await sum.value == text.utf8.count)
+    }
   }
 
   // Fails if the thread continues before the value is available.
@@ -72,6 +78,19 @@ struct ChainExamples: StandIns {
   func blocking() throws {
     let sum = try Promise.on(.global()) { checksum(file) }.wait()
     #expect(sum == 5)
+  }
+
+  // Fails if a step in code of the main actor does not belong to it.
+  @MainActor
+  @Test("a step in code of the main actor")
+  func stepOnMain() async {
+    let (manager, label) = (PromiseManager(), Label())
+    manager.add { then in
+      label.text = "loading"
+      then()
+    }
+    await manager.idle()
+    #expect(label.text == "loading")
   }
 
   // Fails if a main-actor handler does not run on the main actor.

@@ -12,17 +12,24 @@ struct CompilerMessagesTests {
     let right: String
   }
 
-  private static let prelude = """
+  private static let prelude = #"""
+    import Foundation
     import SerialPromises
+
+    extension PromiseError: @retroactive LocalizedError {
+      public var errorDescription: String? { "\(self)" }
+    }
 
     struct Missing: Error {}
     func show(_ x: some Sendable) {}
     func report(_ x: some Sendable) async {}
     func load(_ url: String) async throws -> String { url }
     func fetch(_ url: String) -> Promise<String> { .value(url) }
+    func download(_ done: @escaping @Sendable () -> Void) { done() }
+    func upload(_ url: String, _ done: @escaping @Sendable ((any Error)?) -> Void) { done(nil) }
     @MainActor final class Label { var number = 0; nonisolated init() {} }
     let label = Label()
-    """
+    """#
 
   // Fails if a documented message differs from the compiler's, or a fix does not compile.
   @Test("the documented compiler messages are those of the compiler")
@@ -48,7 +55,7 @@ struct CompilerMessagesTests {
     return text.split(separator: "\n").filter { $0.hasPrefix("| `") }.compactMap { line in
       let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
       guard cells.count == 3 else { return nil }
-      return Row(wrong: code(cells[0]), message: cells[1], right: code(cells[2]))
+      return Row(wrong: code(cells[0]), message: code(cells[1]), right: code(cells[2]))
     }
   }
 

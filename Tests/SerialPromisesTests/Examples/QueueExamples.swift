@@ -34,6 +34,29 @@ struct QueueExamples: StandIns {
     #expect(log.all == ["saved draft", "text of page"])
   }
 
+  // Fails if a function in hand is not the work.
+  @Test("functions in hand")
+  func inHand() async throws {
+    let manager = PromiseManager()
+    let fetchUser = { @Sendable () async throws -> User in try await refresh(User()) }
+    let handler: Promisable.Handler = { then in download { then() } }
+    do {
+      let user = try await manager.run(fetchUser)
+      #expect(user.name == User().name)
+    }
+    do {
+      let user = manager.enqueue(fetchUser)
+      #expect(try await user.value.name == User().name)
+    }
+    do {
+      let user = try await manager.withTurn(fetchUser)
+      #expect(user.name == User().name)
+    }
+    let handle = try await manager.addWhenRoom(handler)
+    #expect(text(await handle.outcome) == "succeeded")
+    #expect(log.all == ["download"])
+  }
+
   // Fails if the rate differs from the argument.
   @Test("a manager with a rate")
   func rates() async {

@@ -9,6 +9,7 @@ struct TablesAreTested {
     case omPromises = "OMPromises"
     case es6 = "ES6"
     case otherQueues = "OtherQueues"
+    case combine = "Combine"
 
     var article: URL {
       let name = self == .es6 ? "ES6Promises" : rawValue

@@ -270,4 +270,3 @@ struct PromiseWorkTests {
     #expect(log.all == ["handler", "work"])
   }
 }
-

@@ -196,7 +196,8 @@ struct ReferenceModel: Equatable {
       let stage = step.stage == .failed ? .succeeded : step.stage
       key.append(
         Int(stage.rawValue) + (step.isParked ? 16 : 0) + (step.isWork ? 32 : 0)
-          + (step.isTurn ? 64 : 0) + (step.isOnActor ? 96 : 0) + (step.isAtOnce ? 128 : 0), below: 256)
+          + (step.isTurn ? 64 : 0) + (step.isOnActor ? 96 : 0) + (step.isAtOnce ? 128 : 0),
+        below: 256)
     }
     // Ends the steps, and then their order, relative to the first step that has not ended.
     key.append(255, below: 256)

@@ -235,7 +235,8 @@ private struct Search {
     // Places and two kinds of steps multiply the number of states. A place after a sweep needs four
     // steps: those are in the long form, and in the random test of `PlaceTests`.
     let isSmall =
-      model.waiting.count <= (setting.hasWork || setting.hasTurns || setting.hasActors || setting.hasPlaces ? 2 : 3)
+      model.waiting.count
+      <= (setting.hasWork || setting.hasTurns || setting.hasActors || setting.hasPlaces ? 2 : 3)
       && model.leaving.count <= 1 && line <= (isLong ? 6 : setting.hasPlaces ? 3 : 2)
     return isNear && isSmall && (isLong || !model.isClosed)
   }
