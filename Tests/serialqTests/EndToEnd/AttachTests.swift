@@ -6,12 +6,12 @@ import Testing
 
 /// `attach`: the terminal of the user at that of a job.
 @Suite(.beside, .needs(.tmux, .bash))
-struct AttachTests {
+final class AttachTests: SceneSuite {
   /// Prints, asks, and ends with an exit code.
   private static let asking = #"echo begun; printf "Name: "; read x; echo "hello $x"; exit 3"#
 
   /// Adds a job with a terminal, and waits until it has printed `text`.
-  private func add(_ line: String, to scene: Scene, printing text: String) throws {
+  private func add(_ line: String, printing text: String) throws {
     let outcome = try scene.serialq("add", "-t", "-c", line)
     #expect(outcome.code == 0, "\(outcome.errorText)")
     try scene.waitForLog(try #require(JobID(outcome.text.dropLast())), text)
@@ -34,8 +34,7 @@ struct AttachTests {
     "attach shows the output so far, passes on the answer, and exits as the job",
     arguments: [80, 40])
   func answer(columns: Int) throws {
-    let scene = try Scene()
-    try add(Self.asking, to: scene, printing: "Name: ")
+    try add(Self.asking, printing: "Name: ")
     let terminal = try Terminal(scene, columns: columns)
     try noteMode(terminal)
     try terminal.type("serialq attach; echo $?")
@@ -56,8 +55,7 @@ struct AttachTests {
     "the detach key leaves the job running, and it can be attached again",
     arguments: [("", #"C-\"#), ("--detach-key ^B ", "C-b")])
   func detach(option: String, key: String) throws {
-    let scene = try Scene()
-    try add(Self.asking, to: scene, printing: "Name: ")
+    try add(Self.asking, printing: "Name: ")
     let terminal = try Terminal(scene)
     try noteMode(terminal)
     for _ in 1...2 {
@@ -80,9 +78,8 @@ struct AttachTests {
   // Fails if a key is interpreted by this terminal, or by attach.
   @Test("Ctrl-C, Ctrl-Z, Ctrl-D and Ctrl-S reach the job")
   func keys() throws {
-    let scene = try Scene()
     let line = "stty raw -echo; echo up; head -c 4 | od -An -tx1; stty sane; echo over"
-    try add(line, to: scene, printing: "up")
+    try add(line, printing: "up")
     let terminal = try Terminal(scene)
     try terminal.type("clear; serialq attach")
     try terminal.waitForLine("up")
@@ -94,8 +91,6 @@ struct AttachTests {
   // Fails if the line of the wait stays, or the command must be repeated.
   @Test("attach waits for a queued job to start, and for its next attempt")
   func waits() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("read x <gate")
     #expect(
       try scene.serialq("add", "--no-start", "-t", "--retries", "1", "-c", "read x; exit $x").code
@@ -120,7 +115,6 @@ struct AttachTests {
   // Fails, on most runs, if the time limit of a wait for the keeper is not that of one attempt.
   @Test("attach stays through attempts that take longer than it waits for one keeper")
   func manyAttempts() throws {
-    let scene = try Scene()
     let line = "echo attempt; exit 5"
     let terminal = try Terminal(scene)
     try terminal.type(
@@ -136,8 +130,6 @@ struct AttachTests {
     "Ctrl-C ends attach while it waits for the start, and so does the detach key",
     arguments: [("C-c", "130"), (#"C-\"#, "0")])
   func interrupted(key: String, code: String) throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("read x <gate")
     #expect(try scene.serialq("add", "-t", "-c", "true").code == 0)
     let terminal = try Terminal(scene)
@@ -157,8 +149,7 @@ struct AttachTests {
   // Fails if the job's terminal keeps its first size.
   @Test("the job has the size of the attached terminal, also after a change")
   func size() throws {
-    let scene = try Scene()
-    try add("echo up; while read x; do stty size; done", to: scene, printing: "up")
+    try add("echo up; while read x; do stty size; done", printing: "up")
     let terminal = try Terminal(scene, columns: 70, rows: 20)
     try terminal.type("clear; serialq attach")
     try terminal.waitFor("the output") { $0.contains("up") }
@@ -182,8 +173,7 @@ struct AttachTests {
   // Fails if the keys of both reach the job, or the first does not learn of it.
   @Test("of two attached terminals the newer one types, until it leaves")
   func two() throws {
-    let scene = try Scene()
-    try add(#"echo up; while read x; do echo "got $x"; done"#, to: scene, printing: "up")
+    try add(#"echo up; while read x; do echo "got $x"; done"#, printing: "up")
     let first = try Terminal(scene)
     try first.type("clear; serialq attach")
     try first.waitFor("the output") { $0.last == "up" }
@@ -211,9 +201,7 @@ struct AttachTests {
     "a signal ends attach, restores the terminal, and leaves the job running",
     arguments: ["INT", "TERM", "HUP", "QUIT"])
   func signals(name: String) throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    try add(#"printf '\033[31m\033[?25l\033[?1049hup'; read x <gate"#, to: scene, printing: "up")
+    try add(#"printf '\033[31m\033[?25l\033[?1049hup'; read x <gate"#, printing: "up")
     let terminal = try Terminal(scene)
     try noteMode(terminal)
     try terminal.type("sh -c 'echo $$ >pid; exec serialq attach'; echo $?")
@@ -229,14 +217,13 @@ struct AttachTests {
   // Fails if the shell cannot be used while attach is stopped, or attach does not come back.
   @Test("attach that is stopped restores the terminal, and fg attaches it again")
   func stopped() throws {
-    let scene = try Scene()
-    try add(Self.asking, to: scene, printing: "Name: ")
+    try add(Self.asking, printing: "Name: ")
     let terminal = try Terminal(scene)
     try noteMode(terminal)
     try terminal.type("serialq attach")
     try terminal.waitFor("the question") { $0.last == "Name:" }
     for signal in ["TSTP", "STOP"] {
-      #expect(try scene.script("kill -\(signal) \(attachedProcess(scene))").code == 0)
+      #expect(try scene.script("kill -\(signal) \(attachedProcess())").code == 0)
       try terminal.waitFor("the prompt") { $0.last == "$" }
       try terminal.type("clear; echo $((40+2))")
       try terminal.waitFor("the shell") { $0 == ["42", "$"] }
@@ -249,7 +236,7 @@ struct AttachTests {
     try expectSameMode(terminal)
   }
 
-  private func attachedProcess(_ scene: Scene) throws -> Int32 {
+  private func attachedProcess() throws -> Int32 {
     let found = try scene.processes().filter {
       let words = try? content(Bytes("/proc/\($0)/cmdline".utf8)).split(separator: 0)
       return words?.contains { Bytes($0) == Bytes("attach") } == true
@@ -260,8 +247,7 @@ struct AttachTests {
   // Fails if attach changes the terminal of the shell from the background.
   @Test("attach in the background stops until it is in the foreground")
   func background() throws {
-    let scene = try Scene()
-    try add(Self.asking, to: scene, printing: "Name: ")
+    try add(Self.asking, printing: "Name: ")
     let terminal = try Terminal(scene)
     try noteMode(terminal)
     try terminal.type("serialq attach &")
@@ -282,14 +268,12 @@ struct AttachTests {
   // Fails if a terminal that reads nothing holds up the job, or never sees its end.
   @Test("an attached terminal that is stopped holds up neither the job nor the log")
   func stuck() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    try add("echo up; read x <gate; seq 200000; echo over", to: scene, printing: "up")
+    try add("echo up; read x <gate; seq 200000; echo over", printing: "up")
     let terminal = try Terminal(scene)
     try noteMode(terminal)
     try terminal.type("serialq attach; echo $?")
     try terminal.waitFor("the output") { $0.last == "up" }
-    let process = try attachedProcess(scene)
+    let process = try attachedProcess()
     #expect(kill(process, SIGSTOP) == 0)
     try gate.open()
     #expect(try scene.serialq("wait", "1").code == 0)
@@ -305,9 +289,7 @@ struct AttachTests {
   // Fails if Ctrl-S stops the job's terminal: its user may leave without Ctrl-Q.
   @Test("Ctrl-S in an attached terminal does not hold up the job")
   func stopKey() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    try add("echo up; read x <gate; echo over", to: scene, printing: "up")
+    try add("echo up; read x <gate; echo over", printing: "up")
     let terminal = try Terminal(scene)
     try terminal.type("clear; serialq attach")
     try terminal.waitForLine("up")
@@ -323,8 +305,7 @@ struct AttachTests {
   // Fails if a suspended job looks like one that does not answer.
   @Test("a job that is suspended or continued says so to the attached terminal")
   func suspended() throws {
-    let scene = try Scene()
-    try add(Self.asking, to: scene, printing: "Name: ")
+    try add(Self.asking, printing: "Name: ")
     let terminal = try Terminal(scene)
     try terminal.type("clear; serialq attach")
     try terminal.waitFor("the question") { $0.last == "Name:" }
@@ -344,13 +325,11 @@ struct AttachTests {
   // Fails if the end of the keeper leaves the terminal raw, or counts as a success.
   @Test("if the keeper is killed, attach restores the terminal and says what happened")
   func lost() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     for (line, code, text) in [
       ("echo up; while :; do sleep 100; done", 129, "job 1 was killed by SIGHUP"),
       ("trap '' HUP; echo up; read x <gate", 125, "the terminal of job 2: it is gone"),
     ] {
-      try add(line, to: scene, printing: "up")
+      try add(line, printing: "up")
       let terminal = try Terminal(scene)
       try noteMode(terminal)
       try terminal.type("serialq attach; echo $?")
@@ -370,8 +349,6 @@ struct AttachTests {
   // Fails if attach waits for what cannot come, or attaches to a job from within it.
   @Test("attach refuses jobs without a terminal, jobs that are over, and what cannot be attached")
   func refused() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     let terminal = try Terminal(scene)
     /// Expects exit code 125 and this text.
     func expect(_ words: String, _ text: String...) throws {
@@ -416,8 +393,7 @@ struct AttachTests {
   // Fails if keys are read from something that is not a terminal.
   @Test("attach needs a terminal as standard input and standard output")
   func notATerminal() throws {
-    let scene = try Scene()
-    try add(Self.asking, to: scene, printing: "Name: ")
+    try add(Self.asking, printing: "Name: ")
     let outcome = try scene.serialq("attach")
     expectRefusal(outcome, "attach: standard input and standard output must be a terminal")
     #expect(outcome.errorText.contains("Follow the output: serialq log -f 1"))
