@@ -3,17 +3,13 @@ import SerialqSystem
 import Testing
 
 /// `edit` without an editor.
-@Suite struct EditTests {
-  private func scene() throws -> Scene {
-    let scene = try Scene()
-    #expect(try scene.serialq("pause").code == 0)
-    return scene
-  }
+@Suite final class EditTests: SceneSuite {
+  private func pause() throws { #expect(try scene.serialq("pause").code == 0) }
 
   // Fails if an option changes more than it says, or the words are split differently than by add.
   @Test("edit changes the command and the options that are given, and nothing else")
   func waiting() throws {
-    let scene = try scene()
+    try pause()
     _ = try FileSystem.makeFolder(scene.path("sub"))
     let made = try scene.serialq(
       "add", "-n", "a", "-e", "A=1", "-e", "B=2", "--timeout", "60", "--retries", "2", "echo old")
@@ -48,7 +44,7 @@ import Testing
   // Fails if an edit drops the input or the terminal, or gives both to a job.
   @Test("edit gives a job a terminal and takes it away, and keeps its input")
   func terminal() throws {
-    let scene = try scene()
+    try pause()
     try write(Bytes("data"), to: scene.path("data"))
     #expect(try scene.serialq("add", "-i", "data", "cat").code == 0)
     #expect(try scene.serialq("add", "-t", "tty").code == 0)
@@ -67,8 +63,6 @@ import Testing
   // Fails if a finished job is changed without being queued, or a running one is changed.
   @Test("edit queues a finished job again, and refuses a running one")
   func finished() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     #expect(try scene.serialq("run", "exit 3").code == 1)
     #expect(try scene.serialq("edit", "1", "-C", "/", "echo up; read x <$OLDPWD/gate").code == 0)
     #expect(try scene.serialq("wait", "1").code != 0)
@@ -96,7 +90,6 @@ import Testing
   // Fails if the job counts as the one before itself.
   @Test("a job that is over can be edited to require the one before")
   func ownCondition() throws {
-    let scene = try Scene()
     try scene.add("false")
     #expect(try scene.serialq("run").code == 1)
     #expect(try scene.serialq("edit", "1", "--if-ok", "true").code == 0)
@@ -107,7 +100,7 @@ import Testing
   // Fails if new conditions are not checked, or the job stays before the one that it requires.
   @Test("edit changes the conditions, which then apply")
   func conditions() throws {
-    let scene = try scene()
+    try pause()
     try scene.add("true", "exit 1", "true")
     #expect(try scene.serialq("move", "3", "--first").code == 0)
     #expect(try scene.serialq("edit", "3", "--after", "1-2").code == 0)
@@ -131,7 +124,6 @@ import Testing
   // Fails if keep acts only when a job ends, counts open jobs, or leaves a log.
   @Test("set keep acts at once, and does not count open jobs")
   func keep() throws {
-    let scene = try Scene()
     try scene.add("exit 1", "true", "true", "true", "exit 2")
     #expect(try scene.serialq("run").code == 1)
     #expect(try scene.serialq("set", "keep", "2").code == 0)
