@@ -17,7 +17,7 @@ import Testing
   }
 
   /// Makes a program that the jobs of a scene find.
-  private func make(_ name: String, _ script: String, in scene: Scene) throws {
+  private func make(_ name: String, _ script: String) throws {
     try writeProgram(
       Bytes("#!/bin/sh\n\(script)\n".utf8),
       to: scene.programs.appending(path: Bytes(name.utf8)))
@@ -40,8 +40,8 @@ import Testing
     arguments: [80, 40])
   func passphrase(columns: Int) throws {
     let lines = try lines(ofExample: 0)
-    try make("ssh-add", "exec ssh-keygen -y -f key >public", in: scene)
-    try make("rsync", #"printf '\r 42%%'; read x <gate; printf '\r100%%\n'"#, in: scene)
+    try make("ssh-add", "exec ssh-keygen -y -f key >public")
+    try make("rsync", #"printf '\r 42%%'; read x <gate; printf '\r100%%\n'"#)
     let key = try scene.script("ssh-keygen -q -t ed25519 -N secret -f key")
     #expect(key.code == 0, "\(key.errorText)")
     let terminal = try Terminal(scene, columns: columns)
@@ -68,12 +68,11 @@ import Testing
     arguments: [80, 40])
   func confirmation(columns: Int) throws {
     let lines = try lines(ofExample: 1)
-    try make("notify-send", #"printf '%s|' "$@" >>told; echo >>told"#, in: scene)
+    try make("notify-send", #"printf '%s|' "$@" >>told; echo >>told"#)
     let question = "Do you want to continue? [Y/n]"
     try make(
       "apt",
-      #"[ "$*" = upgrade ] && printf '\#(question) ' && read x && [ "$x" = Y ] && echo done"#,
-      in: scene)
+      #"[ "$*" = upgrade ] && printf '\#(question) ' && read x && [ "$x" = Y ] && echo done"#)
     let terminal = try Terminal(scene, columns: columns)
     try type(lines[0], terminal)
     try add(lines[1], terminal)
@@ -92,7 +91,7 @@ import Testing
   func progress(columns: Int) throws {
     let lines = try lines(ofExample: 2)
     let bar = #"for i in 10 20 30; do printf '\r%3d%% [\033[32m==>\033[m  ]' $i; done"#
-    try make("wget", #"\#(bar); read x <gate; printf '\r100%% [=====]\n'"#, in: scene)
+    try make("wget", #"\#(bar); read x <gate; printf '\r100%% [=====]\n'"#)
     let terminal = try Terminal(scene, columns: columns)
     try add(lines[0], terminal)
     try scene.waitForLog(1, "30%")

@@ -7,7 +7,7 @@ import Testing
 /// Jobs that another program executes: `set launcher`.
 @Suite final class LauncherTests: SceneSuite {
   /// Sets a launcher that is this script of the shell.
-  private func setLauncher(_ script: String, options: String = "", in scene: Scene) throws {
+  private func setLauncher(_ script: String, options: String = "") throws {
     try writeProgram(Bytes("#!/bin/sh\n\(script)\n".utf8), to: scene.path("launcher"))
     let command = "\(ShellQuote.word(scene.path("launcher"))) \(options)"
     #expect(try scene.serialq("set", "launcher", command).code == 0)
@@ -25,7 +25,7 @@ import Testing
         "$(umask)" "$(pwd)" "$(cat)" "$SERIALQ_KEY" >"facts$SERIALQ_JOB"
       ls -l /proc/self/fd/63 >/dev/null && echo locked
       echo exit 0 >>"$SERIALQ_RESULT"
-      """#, options: "-a 'b c'", in: scene)
+      """#, options: "-a 'b c'")
     try write(Bytes("input"), to: scene.path("data"))
     _ = try FileSystem.makeFolder(scene.path("folder"))
     let words = [Bytes("a b"), Bytes("c\nd"), [0xFF, 0xFE], Bytes("-n"), []]
@@ -94,7 +94,7 @@ import Testing
       ("kill -9 $$", .interrupted, "was interrupted: its launcher was killed by SIGKILL"),
     ])
   func result(script: String, state: JobState, text: String) throws {
-    try setLauncher("[ $SERIALQ_JOB = 2 ] && exec \"$@\"\n\(script)", in: scene)
+    try setLauncher("[ $SERIALQ_JOB = 2 ] && exec \"$@\"\n\(script)")
     try scene.add("true")
     let run = try scene.serialq("run")
     #expect(run.code == (state == .succeeded ? 0 : 1))
@@ -117,8 +117,8 @@ import Testing
   @Test("show, JSON, the log's heading and the report name the launcher, its job and the node")
   func names() throws {
     try setLauncher(
-      "printf 'job 4711\\nnode n2\\n' >>$SERIALQ_RESULT; echo up; read x <gate; echo exit 4 >>$SERIALQ_RESULT",
-      in: scene)
+      "printf 'job 4711\\nnode n2\\n' >>$SERIALQ_RESULT; echo up; read x <gate; echo exit 4 >>$SERIALQ_RESULT"
+    )
     try scene.addRunning("true", until: "up\n")
     func expectNames() throws {
       let shown = try scene.serialq("show", "1").text
@@ -152,7 +152,7 @@ import Testing
       sh -c 'trap "echo child >>rec; exit" TERM; echo up; read x <gate; echo over >>rec' &
       trap 'echo term >>rec; echo go >gate; wait; echo signal TERM >>$SERIALQ_RESULT; exit' TERM
       wait
-      """, in: scene)
+      """)
     let limit = words.isEmpty ? ["--timeout", "1"] : []
     #expect(try scene.serialq(["add"] + limit + ["true"]).code == 0)
     try scene.waitForLog(1, "up\n")
@@ -169,11 +169,11 @@ import Testing
     .shows(Elsewhere.outlives))
   func orphan() throws {
     try setLauncher(
-      "echo begun; read x <gate; echo first >>rec; echo node n1 >>$SERIALQ_RESULT; echo exit 3 >>$SERIALQ_RESULT",
-      in: scene)
+      "echo begun; read x <gate; echo first >>rec; echo node n1 >>$SERIALQ_RESULT; echo exit 3 >>$SERIALQ_RESULT"
+    )
     try scene.add("true")
     try scene.orphanJob(printing: "begun")
-    try setLauncher("echo second >>rec; echo exit 0 >>$SERIALQ_RESULT", in: scene)
+    try setLauncher("echo second >>rec; echo exit 0 >>$SERIALQ_RESULT")
     #expect(try scene.serialq("add", "--no-start", "true").code == 0)
     let second = try scene.start("run").waitForErrors("waiting for it to end")
     try gate.open()
@@ -187,7 +187,7 @@ import Testing
   // Fails if a launcher that was killed with its runner counts as a success, or its job runs again.
   @Test("without the runner and its launcher the job is interrupted, and runs only once")
   func bothKilled() throws {
-    try setLauncher("echo run >>rec; echo begun; read x <gate", in: scene)
+    try setLauncher("echo run >>rec; echo begun; read x <gate")
     try scene.add("true")
     let launcher = try scene.orphanJob(printing: "begun")
     kill(launcher, SIGKILL)
@@ -199,7 +199,7 @@ import Testing
   // Fails if the journal says that a job is suspended which its engine continues to execute.
   @Test("pause --now is refused while a launcher executes a job")
   func suspended() throws {
-    try setLauncher("echo begun; read x <gate; echo exit 0 >>$SERIALQ_RESULT", in: scene)
+    try setLauncher("echo begun; read x <gate; echo exit 0 >>$SERIALQ_RESULT")
     #expect(try scene.serialq("add", "true").code == 0)
     _ = try scene.waitForProcess(of: 1)
     let before = try scene.journal()

@@ -7,7 +7,7 @@ import Testing
 /// Jobs with a terminal of their own, without an attached one.
 @Suite(.beside) final class TerminalJobTests: SceneSuite {
   /// Runs one job with a terminal; returns its log as text.
-  private func log(of line: String, in scene: Scene, code: Int32 = 0) throws -> String {
+  private func log(of line: String, code: Int32 = 0) throws -> String {
     let outcome = try scene.serialq("add", "-t", "-c", line)
     let id = try #require(JobID(outcome.text.split(separator: "\n").first ?? ""))
     #expect(try scene.serialq("wait", "\(id)").code == code)
@@ -18,7 +18,7 @@ import Testing
   @Test("standard input, output and error of the job are its controlling terminal")
   func terminal() throws {
     let line = "test -t 0 && test -t 1 && test -t 2 && tty && echo hello >/dev/tty"
-    let text = try log(of: line, in: scene)
+    let text = try log(of: line)
     #expect(text.hasPrefix("/dev/pts/") && text.hasSuffix("\nhello\n"))
     #expect(try scene.queue().job(1)?.hadTerminal == true)
   }
@@ -43,9 +43,9 @@ import Testing
   // Fails if the last output is lost, or the code is that of the keeper.
   @Test("the exit status is that of the job, and its log is complete")
   func ending() throws {
-    #expect(try log(of: "seq 20000; exit 3", in: scene, code: 3).hasSuffix("\n20000\n"))
+    #expect(try log(of: "seq 20000; exit 3", code: 3).hasSuffix("\n20000\n"))
     #expect(try scene.log(1).count == (1...20_000).reduce(0) { $0 + "\($1)".utf8.count + 2 })
-    _ = try log(of: "kill -9 $$", in: scene, code: 137)
+    _ = try log(of: "kill -9 $$", code: 137)
     #expect(try scene.states() == [.failed, .killed])
     #expect(try FileSystem.names(in: scene.queueFolder().path + Bytes("/locks")).isEmpty)
   }
@@ -53,7 +53,7 @@ import Testing
   // Fails if the job's session has another size than the terminal of the call.
   @Test("without a terminal of the caller, the job's has 80 columns and 24 rows")
   func size() throws {
-    #expect(try log(of: "stty size", in: Scene()) == "24 80\n")
+    #expect(try log(of: "stty size") == "24 80\n")
   }
 
   // Fails if a program that cannot be run leaves a keeper behind.
@@ -145,7 +145,7 @@ import Testing
       while ! [ -s rec ]; do sleep 0.01; done; echo over
       """
     // Its shell may report the signal of a child.
-    #expect(try log(of: line, in: scene).hasPrefix("over\n"))
+    #expect(try log(of: line).hasPrefix("over\n"))
     try scene.waitForFile("rec", "hangup")
   }
 
@@ -153,7 +153,7 @@ import Testing
   @Test("a job may close its terminal for a while")
   func closes() throws {
     let line = "exec </dev/null >/dev/null 2>&1; sleep 0.1; exec >/dev/tty; echo again"
-    #expect(try log(of: line, in: Scene()) == "again\n")
+    #expect(try log(of: line) == "again\n")
   }
 
   // Fails if output that cannot be written holds up the job, or is not mentioned.
