@@ -3,6 +3,14 @@ import Testing
 @testable import SerialqSystem
 
 @Suite struct LocalSocketTests {
+  private let temporary: TemporaryFolder
+  private let path: Bytes
+
+  init() throws {
+    temporary = try TemporaryFolder()
+    path = temporary.path("socket")
+  }
+
   /// The next connection, which is already waiting.
   private func accept(_ socket: LocalSocket) throws -> FileDescriptor {
     try #require(try socket.accept())
@@ -11,10 +19,9 @@ import Testing
   // Fails if a read or write blocks, the end is not noticed, or the descriptors are inherited.
   @Test("a connection passes bytes both ways without blocking, until it is closed")
   func connection() throws {
-    let temporary = try TemporaryFolder()
-    let socket = try LocalSocket(listeningAt: temporary.path("socket"))
+    let socket = try LocalSocket(listeningAt: path)
     #expect(try socket.accept() == nil)
-    let one = try #require(try LocalSocket.connect(to: temporary.path("socket")))
+    let one = try #require(try LocalSocket.connect(to: path))
     let other = try accept(socket)
     #expect(try socket.accept() == nil)
     #expect(try one.readSome(10) == [])
@@ -33,9 +40,8 @@ import Testing
   func end(hasUnread: Bool) throws {
     // Otherwise SIGPIPE ends the test process.
     Output.ignoreSignalsOfWrites()
-    let temporary = try TemporaryFolder()
-    let socket = try LocalSocket(listeningAt: temporary.path("socket"))
-    let client = try #require(try LocalSocket.connect(to: temporary.path("socket")))
+    let socket = try LocalSocket(listeningAt: path)
+    let client = try #require(try LocalSocket.connect(to: path))
     do {
       let other = try accept(socket)
       if hasUnread { #expect(try client.writeSome(Bytes("unread")[...]) == 6) }
@@ -50,9 +56,8 @@ import Testing
   // Fails if a full socket blocks the writer, or what was not accepted is reported as written.
   @Test("a full connection accepts a part, and then nothing")
   func full() throws {
-    let temporary = try TemporaryFolder()
-    let socket = try LocalSocket(listeningAt: temporary.path("socket"))
-    let client = try #require(try LocalSocket.connect(to: temporary.path("socket")))
+    let socket = try LocalSocket(listeningAt: path)
+    let client = try #require(try LocalSocket.connect(to: path))
     let other = try accept(socket)
     let bytes = Bytes((0..<1_000_000).map { UInt8($0 % 251) })
     var sent = 0
@@ -66,7 +71,6 @@ import Testing
   // Fails if the path is cut, or if two paths with the same first 100 bytes are one socket.
   @Test("a path can be longer than an address", arguments: [1, 3])
   func longPath(parts: Int) throws {
-    let temporary = try TemporaryFolder()
     var folder = temporary.path
     for _ in 0..<parts {
       folder = folder.appending(path: Bytes(repeating: UInt8(ascii: "d"), count: 120))
@@ -91,9 +95,8 @@ import Testing
   // Fails if other users can connect, whatever the umask is.
   @Test("only this user may connect")
   func mode() throws {
-    let temporary = try TemporaryFolder()
-    let socket = try LocalSocket(listeningAt: temporary.path("socket"))
-    let status = try #require(try FileSystem.status(of: temporary.path("socket")))
+    let socket = try LocalSocket(listeningAt: path)
+    let status = try #require(try FileSystem.status(of: path))
     #expect(status.kind == .socket)
     #expect(status.mode == 0o600)
     withExtendedLifetime(socket) {}
@@ -102,8 +105,6 @@ import Testing
   // Fails if a socket without a process is an error, or is in the way of the next one.
   @Test("a socket that was left behind is replaced, and nothing listens there until then")
   func leftBehind() throws {
-    let temporary = try TemporaryFolder()
-    let path = temporary.path("socket")
     #expect(try LocalSocket.connect(to: path) == nil)
     do {
       let first = try LocalSocket(listeningAt: path)
@@ -119,8 +120,6 @@ import Testing
   // Fails if a planted file is deleted, or a link followed to the socket of another program.
   @Test("anything else at the path is refused and kept", arguments: ["file", "folder", "link"])
   func planted(kind: String) throws {
-    let temporary = try TemporaryFolder()
-    let path = temporary.path("socket")
     let target = try LocalSocket(listeningAt: temporary.path("target"))
     switch kind {
     case "file": try write(Bytes("mine"), to: path)
@@ -145,8 +144,6 @@ import Testing
   // Fails if a file of another user is trusted; or one is deleted that this user could delete.
   @Test("a socket of another user is refused", .enabled(if: geteuid() == 0, "needs root"))
   func otherOwner() throws {
-    let temporary = try TemporaryFolder()
-    let path = temporary.path("socket")
     let socket = try LocalSocket(listeningAt: path)
     #expect(path.withCString { chown($0, 65_534, 65_534) } == 0)
     let failure = #expect(throws: Failure.self) { try LocalSocket.connect(to: path) }
@@ -160,8 +157,6 @@ import Testing
     // Fails if the users at the ends are not compared; the mode keeps most of them out earlier.
     @Test("each end refuses another user's process", .enabled(if: geteuid() == 0, "needs root"))
     func otherUser() throws {
-      let temporary = try TemporaryFolder()
-      let path = temporary.path("socket")
       let socket = try LocalSocket(listeningAt: path)
       #expect(temporary.path.withCString { chmod($0, 0o755) } == 0)
       #expect(path.withCString { chown($0, 65_534, 65_534) } == 0)

@@ -4,6 +4,10 @@ import Testing
 @testable import SerialqSystem
 
 @Suite struct SystemTests {
+  private let temporary: TemporaryFolder
+
+  init() throws { temporary = try TemporaryFolder() }
+
   // Fails when a month or a leap year is off by a day: treat 1900 or 2100 as a leap year.
   @Test("A time is formatted as the C library does, and parses back")
   func times() {
@@ -49,7 +53,6 @@ import Testing
   // Fails when the descriptor does not report an event: leave IN_MODIFY out of the mask.
   @Test("A watch wakes when a file is created, grows or is replaced, and sleeps when drained")
   func watch() throws {
-    let temporary = try TemporaryFolder()
     let watch = try FileWatch(folders: [temporary.path])
     func isAwake() throws -> Bool {
       defer { watch.drain() }
@@ -70,7 +73,6 @@ import Testing
   // of the first watch also ends the signals of the second one.
   @Test("A watch that ends at once wakes at each change, also after another one has ended")
   func watchThatEndsAtOnce() throws {
-    let temporary = try TemporaryFolder()
     var watch = try FileWatch(folders: [temporary.path], endsAtOnce: true)
     func sleepUntilChange() throws {
       _ = try waitForInput(on: [watch.descriptor], until: nil)
@@ -92,7 +94,6 @@ import Testing
   // Fails when O_NOFOLLOW or O_CLOEXEC is missing.
   @Test("A symbolic link is not opened, and an opened file is not inherited")
   func opens() throws {
-    let temporary = try TemporaryFolder()
     let link = temporary.path("link")
     #expect(link.withCString { symlink("/etc/passwd", $0) } == 0)
     let failure = #expect(throws: Failure.self) { try FileDescriptor.open(link, .read) }
@@ -105,7 +106,6 @@ import Testing
   // Fails when an open file forgets its path, or an access does not say what it is for.
   @Test("A failed call names the operation and the path")
   func context() throws {
-    let temporary = try TemporaryFolder()
     let missing = temporary.path("none") + Bytes("/") + [0xFF]
     let accesses: [(FileDescriptor.Access, String)] = [
       (.read, "reading"), (.check, "checking"), (.lock, "locking"), (.growing, "opening"),
