@@ -67,12 +67,11 @@ import Testing
     // From here on only the job's processes hold the lock.
     job.process.lock = nil
     let lock = try job.openLock()
-    defer { close(lock) }
-    #expect(flock(lock, LOCK_EX | LOCK_NB) == -1)
+    #expect(flock(lock.raw, LOCK_EX | LOCK_NB) == -1)
     #expect(try child.signalGroup(SIGKILL))
     try child.waitUntilEnded()
     #expect(try child.reap() == .killed(SIGKILL))
-    #expect(flock(lock, LOCK_EX) == 0)
+    #expect(flock(lock.raw, LOCK_EX) == 0)
   }
 
   // Fails if WNOWAIT is dropped: the process is then already reaped.

@@ -6,15 +6,13 @@ import Foundation
 enum RealShell {
   /// The output of `script`, read by `shell` as a file: no length limit, and any bytes.
   static func output(of script: Bytes, in shell: String, _ options: [String] = []) throws -> Bytes {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let file = folder.appendingPathComponent("script")
-    try Data(script).write(to: file)
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    try write(script, to: folder.path("script"))
     let process = Process()
     process.executableURL = URL(fileURLWithPath: shell)
-    process.arguments = options + [file.path]
-    process.currentDirectoryURL = folder
+    process.arguments = options + [folder.path("script").text]
+    process.currentDirectoryURL = URL(fileURLWithPath: folder.path.text)
     process.standardInput = FileHandle.nullDevice
     let pipe = Pipe()
     process.standardOutput = pipe
