@@ -11,6 +11,14 @@ struct RandomStates {
 
   mutating func int(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &generator) }
 
+  /// A number of the range, at times one of its ends.
+  private mutating func any(_ range: ClosedRange<Int>) -> Int {
+    [int(range), range.lowerBound, range.upperBound][max(0, int(-7...2))]
+  }
+  /// A small number, at times the largest that a line can hold.
+  private mutating func count(_ usual: Int, upTo most: Int = Int(UInt32.max)) -> Int {
+    [int(0...usual), most][int(0...9) / 9]
+  }
   private mutating func bool() -> Bool { .random(using: &generator) }
 
   private mutating func text() -> Bytes { generator.bytes(upTo: 6) }
@@ -18,7 +26,7 @@ struct RandomStates {
   private mutating func maybe<Value>(_ value: Value) -> Value? { bool() ? value : nil }
 
   private mutating func time() -> Timestamp {
-    Timestamp(microseconds: Int64(int(-62_167_219_200_000_000...253_402_300_799_999_999)))
+    Timestamp(microseconds: Int64(any(-62_167_219_200_000_000...253_402_300_799_999_999)))
   }
 
   private mutating func clocks() -> ClockReading {
@@ -27,7 +35,7 @@ struct RandomStates {
 
   private mutating func nanoseconds() -> Int64 { [0, Int64(int(1...9_999)), .max][int(0...2)] }
 
-  private mutating func id() -> JobID { [int(1...20), JobID.valid.upperBound][int(0...9) / 9] }
+  mutating func id() -> JobID { [int(1...20), JobID.valid.upperBound][int(0...9) / 9] }
 
   private mutating func ids() -> [ClosedRange<JobID>] {
     JobID.ranges(of: (1...20).filter { _ in int(0...3) == 0 })
@@ -35,13 +43,13 @@ struct RandomStates {
 
   private mutating func ending() -> Ending {
     [
-      .exited(Int32(int(0...255))), .killed(Int32(int(1...64))),
+      .exited(Int32(any(0...255))), .killed(Int32(any(1...64))),
       .cannotRun(Int32(int(126...127)), reason: text()),
     ][int(0...2)]
   }
 
   private mutating func context() -> ExecutionContext {
-    ExecutionContext(directory: text(), environment: text(), umask: UInt16(int(0...0o777)))
+    ExecutionContext(directory: text(), environment: text(), umask: UInt16(any(0...0o777)))
   }
 
   private mutating func rank() -> Rank {
@@ -59,17 +67,20 @@ struct RandomStates {
     case 3...7: .run(job, run())
     case 8: .queue(memory())
     // A line about none is not written.
-    default: .forgotten([1...1] + ids().filter { $0.lowerBound > 2 })
+    default:
+      .forgotten(
+        [1...1] + ids().filter { $0.lowerBound > 2 }
+          + (int(0...9) == 0 ? [22...JobID.valid.upperBound] : []))
     }
   }
 
   mutating func order() -> Order {
     let details = Order.Details(
       label: maybe(text()), input: maybe([.file(text()), .copy(id())][int(0...1)]),
-      terminal: maybe(JobTerminal(rows: int(0...65_535), columns: int(0...65_535))),
+      terminal: maybe(JobTerminal(rows: any(0...65_535), columns: any(0...65_535))),
       key: maybe(text()),
       limits: Limits(
-        timeout: int(0...9), retries: int(0...3), retryDelay: int(0...5), ifOK: bool(), after: ids()
+        timeout: count(9), retries: count(3), retryDelay: count(5), ifOK: bool(), after: ids()
       ))
     let command: Command = bool() ? .shell(text()) : .arguments([text(), text()])
     return Order(command, in: context(), int(0...3) == 0 ? Order.Details() : details, added: time())
@@ -85,7 +96,7 @@ struct RandomStates {
 
   mutating func run() -> Run {
     var run = Run()
-    (run.attempts, run.retriesUsed) = (int(0...4), int(0...2))
+    (run.attempts, run.retriesUsed) = (count(4), count(2))
     switch int(0...2) {
     case 0:
       run.phase = .waiting(
@@ -94,8 +105,8 @@ struct RandomStates {
       run.phase = .running(
         Run.Running(
           execution: execution(), boot: text(), uptime: nanoseconds(),
-          pid: maybe(Int32(int(1...Int(Int32.max)))),
-          requests: (0..<int(0...2)).map { _ in Int32(int(1...64)) },
+          pid: maybe(Int32(any(1...Int(Int32.max)))),
+          requests: (0..<int(0...2)).map { _ in Int32(any(1...64)) },
           suspension: Suspension(
             since: maybe(time()), uptime: nanoseconds(), earlier: nanoseconds()),
           question: maybe(Question([.input, .password][int(0...1)], text()))))
@@ -123,12 +134,17 @@ struct RandomStates {
     var memory = Memory()
     memory.settings = Memory.Settings(
       stopsOnFailure: bool(), onFinish: maybe(hook()), onIdle: maybe(hook()), onAsk: maybe(hook()),
-      keep: maybe(int(1...9)), shell: maybe(text()), logLimit: maybe(int(1...1 << 50)),
+      keep: maybe(1 + count(8, upTo: Int(UInt32.max) - 1)), shell: maybe(text()),
+      logLimit: maybe(any(1...1 << 50)),
       terminal: bool(), launcher: maybe(text()))
     memory.pause = maybe(Memory.Pause(at: maybe(time()), because: maybe(id())))
-    let results = (int(0...9), int(0...9), int(0...9), int(0...9))
-    (memory.results.succeeded, memory.results.failed) = (results.0, results.1)
-    (memory.results.skipped, memory.results.cancelled) = (results.2, results.3)
+    let most = JobID.valid.upperBound
+    memory.results.succeeded = count(9, upTo: most)
+    memory.results.failed = count(9, upTo: most)
+    memory.results.skipped = count(9, upTo: most)
+    memory.results.cancelled = count(9, upTo: most)
+    // No more than a line can hold.
+    for state in JobState.allCases { memory.results.count(state, 1) }
     memory.results.hasRun = bool()
     memory.idleHookFailure = maybe(ending())
     memory.previous = maybe(Memory.Previous(id: id(), succeeded: bool()))
