@@ -3,21 +3,6 @@ import Testing
 
 /// Changes to waiting jobs, and removal of ended ones.
 @Suite final class ChangesTests: SceneSuite {
-  // Fails if the order differs from the commands, or a file at the front is reversed.
-  @Test("move and --first decide the order, and list shows it")
-  func order() throws {
-    try scene.add("echo 1", "echo 2", "echo 3", "echo 4")
-    #expect(try scene.serialq("move", "4", "--first").code == 0)
-    #expect(try scene.serialq("move", "1", "--last").code == 0)
-    #expect(try scene.serialq("move", "3", "--before", "2").code == 0)
-    let file = try scene.serialq("add", "--no-start", "--first", "-f", "-") {
-      $0.input = Bytes("echo 5\necho 6\n")
-    }
-    #expect(file.text == "5-6\n")
-    #expect(try scene.listed().compactMap { $0["id"] as? Int } == [5, 6, 4, 3, 2, 1])
-    #expect(try scene.serialq("run").text == "5\n6\n4\n3\n2\n1\n")
-  }
-
   // The runner makes the lock and the log of the next job while one runs. Fails if it then runs that job
   // although another one is first, or keeps the lock.
   @Test(
