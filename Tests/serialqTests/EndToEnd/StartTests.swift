@@ -6,31 +6,6 @@ import Testing
 
 /// `start` ensures that a runner is active where there is work, and ends no pause.
 @Suite final class StartTests: SceneSuite {
-  // Fails if no runner is started, or a message reaches a script.
-  @Test("start runs the waiting jobs in the background")
-  func starts() throws {
-    try scene.add("echo 1 >>rec", "echo 2 >>rec")
-    #expect(try !RunnerLock.isHeld(scene.queueFolder()))
-    let started = try scene.serialq("start")
-    #expect(started.code == 0 && started.output.isEmpty && started.errors.isEmpty)
-    // Not `wait`, which starts a runner too.
-    try scene.waitForJob(2, .succeeded)
-    #expect(try content(scene.path("rec")).text == "1\n2\n")
-  }
-
-  // Fails if a pause ends, is not reported, or a runner starts for nothing.
-  @Test("start ends no pause, reports it, and starts no runner")
-  func paused() throws {
-    try scene.add("true")
-    #expect(try scene.serialq("pause").code == 0)
-    let before = try scene.journal()
-    let started = try scene.serialq("start")
-    #expect(started.code == 0 && started.errorText.contains("queue default is paused"))
-    #expect(started.errorText.contains("serialq resume"))
-    #expect(try scene.journal() == before && scene.states() == [.waiting])
-    #expect(try !RunnerLock.isHeld(scene.queueFolder()))
-  }
-
   // Fails if only waiting jobs count as work: an orphan of a paused queue would have no runner.
   @Test("start supervises a job that lost its runner, also in a paused queue")
   func orphan() throws {
