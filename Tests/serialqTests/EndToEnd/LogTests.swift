@@ -191,17 +191,6 @@ import Testing
     #expect(run.code == 0 && run.text == "so far\nso far\n", "\(run.errorText)")
   }
 
-  // Fails if bytes are converted to text.
-  @Test("a log of any bytes is printed unchanged")
-  func binary() throws {
-    try write((0...255).map { $0 }, to: scene.path("bytes"))
-    try scene.add("cat bytes")
-    #expect(try scene.serialq("run").output == (0...255).map { $0 })
-    for words in [["log", "1"], ["log", "-f", "1"]] {
-      #expect(try scene.serialq(words).output == (0...255).map { $0 })
-    }
-  }
-
   // Fails if SIGPIPE kills it, or EPIPE is reported as an error.
   @Test("a closed reader ends the command silently")
   func readerGone() throws {
