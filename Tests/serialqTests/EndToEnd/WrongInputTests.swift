@@ -121,22 +121,6 @@ import Testing
     #expect(try FileSystem.status(of: scene.spool) == nil)
   }
 
-  // Fails if a message can contain control sequences.
-  @Test("a message quotes text without control sequences")
-  func hostileWords() throws {
-    let hostile = Bytes("\u{1B}]0;title\u{7}\u{202E}x") + [0x9B, 0xFF]
-    for words in [
-      [hostile], [Bytes("show"), hostile], [Bytes("add"), Bytes("-f"), hostile],
-      [Bytes("add"), Bytes("--") + hostile], [Bytes("add"), Bytes("-") + hostile, Bytes("x")],
-    ] {
-      let outcome = try scene.serialq(words)
-      #expect(outcome.code == 125)
-      let isQuiet = outcome.errors.allSatisfy { $0 == 0x0A || ($0 >= 0x20 && $0 != 0x7F) }
-      #expect(isQuiet && !outcome.errorText.contains("\u{202E}"), "\(words)")
-      #expect(String(validating: outcome.errors, as: UTF8.self) != nil)
-    }
-  }
-
   #if os(Linux)
     // Fails if a failed write of the result is not reported.
     @Test("a full standard output is reported, and so is the job that is queued anyway")
