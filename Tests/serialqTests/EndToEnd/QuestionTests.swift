@@ -8,11 +8,10 @@ import Testing
 /// What commands show of a job that asks something on its terminal, and of its terminal.
 @Suite(.beside) final class QuestionTests: SceneSuite {
   /// Adds job 1, which asks, and waits for the answer.
-  private func ask(
-    _ line: String = "printf 'Continue? '; read x", _ question: Question.Kind = .input
-  ) throws {
+  private func ask() throws {
+    let line = "printf 'Continue? '; read x"
     #expect(try scene.serialq("add", "-t", "-n", "deploy", line).code == 0)
-    try scene.waitForJob(1) { $0.question?.kind == question }
+    try scene.waitForJob(1) { $0.question?.kind == .input }
   }
 
   private func end() throws {
@@ -34,16 +33,6 @@ import Testing
     #expect(try scene.serialq("queues").text.contains("job 1 asks"))
     let shown = try scene.serialq("show", "1").text
     #expect(shown.contains("seems to wait for input: Continue?\n"), "\(shown)")
-    try end()
-  }
-
-  // Fails if what hides its input is taken for any other question.
-  @Test("a job that hides what is typed asks for a password")
-  func password() throws {
-    try ask(
-      "stty -echo; printf 'Passphrase for \\033[1mkey\\033[m: '; read x", .password)
-    let status = try scene.serialq().text
-    #expect(status.contains("\n  asks for a password: Passphrase for key:\n"), "\(status)")
     try end()
   }
 
