@@ -47,26 +47,6 @@ import Testing
       try scene.states() == [.failed, .interrupted] + Array(repeating: .succeeded, count: 15))
   }
 
-  // parallel --resume: a job runs twice after a kill.
-  // Fails if a started job without an end counts as waiting.
-  @Test("a job that ran when everything was killed is interrupted, and runs again only on request")
-  func resumed() throws {
-    #expect(try scene.serialq("add", "echo $SERIALQ_JOB >>rec; read x <gate").code == 0)
-    try scene.waitForFile("rec", "1\n")
-    try scene.killRunner(andJob: 1)
-    #expect(try scene.serialq("resume", "--all").code == 0)
-    #expect(try scene.serialq("wait", "1").code == 1)
-    #expect(try scene.serialq("run").code == 0)
-    let reported = try scene.serialq().text
-    #expect(reported.contains("was interrupted: its runner died, outcome unknown"), "\(reported)")
-    #expect(reported.contains("serialq retry 1\n"))
-    #expect(try record() == [1])
-    try gate.open()
-    #expect(try scene.script("serialq retry 1 && serialq wait").code == 0)
-    #expect(try record() == [1, 1])
-    #expect(try scene.queue().job(1)?.attempts == 2)
-  }
-
   // pueue: every add rewrites the whole state.
   // Fails if an add writes anything but its own line.
   @Test(
@@ -120,22 +100,6 @@ import Testing
     #expect(reported.contains("Damaged lines:  cat -v \(kept.text)\n"), "\(reported)")
     let scripted = try scene.serialq("status", "--json").text
     #expect(scripted.contains("\"damaged\":\"\(kept.text)\""), "\(scripted)")
-  }
-
-  // pueue: the paused group after a crash does nothing and does not report it.
-  // Fails if a crash pauses the queue, or `status` does not show how to continue.
-  @Test("after a crash, status shows why the queue is stopped, and a command that resumes it")
-  func standsStill() throws {
-    #expect(try scene.serialq("add", "read x <gate").code == 0)
-    try addRecorders(1)
-    try scene.killRunner(andJob: 1)
-    let crashed = try scene.serialq().text
-    #expect(crashed.contains("its runner and the job died"), "\(crashed)")
-    let advice = "In background:"
-    let line = try #require(crashed.split(separator: "\n").first { $0.hasPrefix(advice) })
-    #expect(try scene.script(String(line.dropFirst(advice.count))).code == 0)
-    try scene.waitForJob(2, .succeeded)
-    #expect(try record() == [2])
   }
 
   #if os(Linux)
