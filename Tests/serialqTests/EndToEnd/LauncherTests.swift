@@ -184,18 +184,6 @@ import Testing
     #expect(shown.contains("failed with exit code 3") && shown.contains(/node +n1\n/))
   }
 
-  // Fails if a launcher that was killed with its runner counts as a success, or its job runs again.
-  @Test("without the runner and its launcher the job is interrupted, and runs only once")
-  func bothKilled() throws {
-    try setLauncher("echo run >>rec; echo begun; read x <gate")
-    try scene.add("true")
-    let launcher = try scene.orphanJob(printing: "begun")
-    kill(launcher, SIGKILL)
-    #expect(try scene.serialq("run").code == 1)
-    #expect(try scene.states() == [.interrupted])
-    #expect(try content(scene.path("rec")).text == "run\n")
-  }
-
   // Fails if the journal says that a job is suspended which its engine continues to execute.
   @Test("pause --now is refused while a launcher executes a job")
   func suspended() throws {
