@@ -29,38 +29,6 @@ import Testing
     #expect(try scene.serialq("log", "-f", "2").text == "second\nover\n")
   }
 
-  // Fails if jobs that are forgotten between two reads are neither reported nor counted, or the end
-  // of an open log is lost.
-  @Test(
-    "a slow follower reports the jobs whose output was deleted, also after a compaction",
-    arguments: [false, true])
-  func followForgotten(isCompacted: Bool) throws {
-    #expect(try scene.serialq("set", "keep", "1").code == 0)
-    try scene.add("echo 1; read x <gate; echo end", "echo 2", "echo 3", "echo 4")
-    var follower = try Follower(scene.queueFolder(), .queue, .plain)
-    let (printed, messages) = (scene.path("printed"), scene.path("messages"))
-    let files = try [printed, messages].map { try FileDescriptor.open($0, .log) }
-    var output = Output(results: files[0].raw, messages: files[1].raw)
-    let run = try scene.start("run")
-    try scene.waitForLog(1, "1")
-    try follower.advance(&output)
-    try gate.open()
-    #expect(try run.wait().code == 0)
-    if isCompacted { #expect(try scene.serialq("clean", "--older-than", "9d").code == 0) }
-    try follower.advance(&output)
-    #expect(try content(printed).text == "1\nend\n4\n")
-    #expect(
-      try content(messages).text == """
-        serialq: jobs 2-3: removed before the output could be printed
-        To keep more jobs: serialq set keep N
-
-        """)
-    // How those ended that are gone is not known then.
-    #expect(follower.counts == (isCompacted ? [.succeeded: 1, nil: 3] : [.succeeded: 4]))
-    #expect(follower.isAtEnd)
-    withExtendedLifetime(files) {}
-  }
-
   // Fails if following begins with another line, leaves out a line that is written later, or if an
   // incomplete line is not one: drop `isFirstLook` in `Follower`.
   @Test("log -f begins with the last ten lines, or as many as -n says, and prints all that follow")
