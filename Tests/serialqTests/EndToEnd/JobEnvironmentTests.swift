@@ -133,15 +133,4 @@ import Testing
     }
 
   #endif
-
-  // Fails if the log is written by the runner: output after its death would be lost.
-  @Test("output written after the runner's death is in the log")
-  func logOutlivesRunner() throws {
-    try scene.add("echo before; read x <gate; echo after; echo error >&2")
-    let run = try scene.start("run").waitForOutput("before")
-    _ = try run.end(9)
-    try gate.open()
-    try scene.waitForLog(1, "error")
-    #expect(try scene.serialq("log", "1").text == "before\nafter\nerror\n")
-  }
 }
