@@ -36,7 +36,6 @@ package enum Tool: String, CaseIterable, Sendable {
   case ssh
   case sshd
   case sshKeygen = "ssh-keygen"
-  case taskset
   case tar
   case tcsh
   case tmux
@@ -52,7 +51,7 @@ package enum Tool: String, CaseIterable, Sendable {
     case .col: "bsdextrautils"
     case .ip: "iproute2"
     case .kqueue: "libkqueue-dev"
-    case .flock, .nsenter, .setpriv, .setsid, .taskset, .unshare: "util-linux"
+    case .flock, .nsenter, .setpriv, .setsid, .unshare: "util-linux"
     case .munged: "munge"
     case .scancel, .scontrol, .squeue, .srun: "slurm-client"
     case .slurmctld: "slurmctld"

@@ -97,16 +97,6 @@ import Testing
     }
   }
 
-  #if os(Linux)
-    // Fails if `taskset` does not work as the manual says.
-    @Test("the processor affinity of a job can be set in the command", .needs(.taskset))
-    func affinity() throws {
-      let line = "grep Cpus_allowed_list: /proc/self/status"
-      let run = try scene.serialq("run", "taskset", "-c", "0", "sh", "-c", line)
-      #expect(run.text == "Cpus_allowed_list:\t0\n")
-    }
-  #endif
-
   // Fails if the job inherits the caller's input: in a loop it would consume the loop's input.
   @Test("a job's standard input is empty, and the caller's is not consumed")
   func input() throws {
