@@ -3,17 +3,6 @@ import Testing
 
 /// The first commands of a new user.
 @Suite final class FirstUseTests: SceneSuite {
-  // Fails if `run` does not queue its input, runs it out of order, or prints text of its own.
-  @Test("command lines from a pipe run in order, and only their output is printed")
-  func readme() throws {
-    let line = "printf '%s\\n' 'echo one' 'sleep 1' 'echo two' | serialq run -f -"
-    let outcome = try scene.script(line)
-    #expect(outcome.text == "one\ntwo\n")
-    #expect(outcome.errorText == "")
-    #expect(outcome.code == 0)
-    #expect(try scene.states() == [.succeeded, .succeeded, .succeeded])
-  }
-
   // Fails if any of them writes to standard error without an error.
   @Test("without errors, only results are printed")
   func quiet() throws {
