@@ -14,20 +14,6 @@ import Testing
       1, order("true", Order.Details(label: Bytes("x"), input: input, terminal: terminal)))
   }
 
-  // Fails when a job with an input gets a terminal, or the setting decides against a job's own.
-  @Test("A job has a terminal if it or the queue's setting says so, and it has no input")
-  func gives() throws {
-    let file = Input.file(Bytes("/data"))
-    for (terminal, input, isOn, expected) in [
-      (nil, nil, false, false), (nil, nil, true, true), (JobTerminal.unknownSize, nil, false, true),
-      (.unknownSize, nil, true, true), (nil, file, true, false), (.unknownSize, file, true, false),
-    ] {
-      let queue = queue(added(terminal, input: input), .set { $0.settings.terminal = isOn })
-      let job = try #require(queue.job(1))
-      #expect(queue.givesTerminal(to: job) == expected)
-    }
-  }
-
   // Fails when a suspended job is listed as asking: it would not take the answer.
   @Test("A suspended job asks nothing until it is continued")
   func suspended() {
@@ -63,13 +49,5 @@ import Testing
 
   private func isRead(_ text: String) throws -> Bool {
     JobTerminal(Bytes(text.utf8))?.text == text
-  }
-
-  // Fails when a terminal of one job in a thousand costs all others: store it in `Order`.
-  @Test("A job without a terminal is as small as before")
-  func small() {
-    #expect(MemoryLayout<Order>.size <= 48)
-    #expect(MemoryLayout<Run>.size <= 240)
-    #expect(MemoryLayout<Entry>.stride <= 256)
   }
 }
