@@ -102,20 +102,6 @@ import Testing
       try scene.waitForFile("rec", "late")
     }
 
-    // Fails if SIGTERM is not followed by SIGCONT: a stopped process would not receive it, and be
-    // killed after the grace period.
-    @Test("a stopped job is continued, so that it can end by itself")
-    func stopped() throws {
-      try scene.addRunning(
-        "trap 'echo ended >>rec; exit 3' TERM; echo up; kill -STOP $$", until: "up")
-      let pid = try scene.waitForProcess(of: 1)
-      #expect(try scene.serialq("cancel", "1").code == 0)
-      #expect(try scene.serialq("wait", "1").code == 3)
-      #expect(try content(scene.path("rec")).text == "ended\n")
-      let duration = try #require(try scene.queue().job(1)?.duration)
-      #expect(duration < Termination.grace && pid > 1)
-    }
-
     // Fails if the runner waits for the lock, which a process that left the group holds: the end of
     // the leader wakes no flock(2).
     @Test(
