@@ -8,38 +8,6 @@ import Testing
 @Suite struct RequirementTests {
   private let now = moment()
 
-  private func job(_ id: JobID, after ids: [JobID]) -> Act { .write(added(id, after: ids)) }
-
-  private func run(_ id: JobID, _ how: Ending = .exited(0)) -> [Act] {
-    [.start(id), .end(id, how)]
-  }
-
-  private func skipped(_ queue: Queue) -> [JobID]? {
-    if case .skip(let job, let because) = queue.next(now: now) { [job.id, because] } else { nil }
-  }
-
-  // Fails when only the last of the jobs counts, or only failures do.
-  @Test("A job is skipped unless all required jobs succeeded, and so is the chain after it")
-  func all() {
-    let jobs = [.add(1), .add(2), job(3, after: [1, 2]), job(4, after: [3])]
-    var good = queue(jobs + run(1) + run(2))
-    #expect(good.next(now: now) == good.job(3).map { .run($0) })
-    good.perform(.acknowledge(1))
-    let bad: [(first: [Act], because: JobID)] = [
-      (run(1, .exited(1)) + run(2), 1), (run(1) + run(2, .killed(9)), 2),
-      (run(1) + [.cancel([2])], 2),
-      (run(2) + [.start(1), .interrupt(1)], 1),
-      (run(1, .exited(1)) + [.acknowledge(1)] + run(2), 1),
-    ]
-    for (acts, because) in bad {
-      var queue = queue(jobs + acts)
-      #expect(skipped(queue) == [3, because])
-      queue.perform(.skip(3, because: because))
-      // The failure at the start of the chain.
-      #expect(skipped(queue) == [4, because])
-    }
-  }
-
   // Fails when the jobs of a range are searched one by one: this would take minutes.
   @Test("Ten thousand jobs that require all lower ones are put in order")
   func many() {
