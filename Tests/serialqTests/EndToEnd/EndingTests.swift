@@ -104,9 +104,10 @@ import Testing
   // Fails if a chain continues after a failure, or a retry of it stays skipped.
   @Test("--if-ok skips the chain after a failure, and retry --failed runs it again in order")
   func chain() throws {
-    try scene.add("echo 1 >>rec; [ -e fixed ]")
-    _ = try scene.serialq("add", "--no-start", "--if-ok", "echo 2 >>rec")
-    _ = try scene.serialq("add", "--no-start", "--if-ok", "echo 3 >>rec")
+    // No job ran before the first.
+    for line in ["echo 1 >>rec; [ -e fixed ]", "echo 2 >>rec", "echo 3 >>rec"] {
+      #expect(try scene.serialq("add", "--no-start", "--if-ok", line).code == 0)
+    }
     try scene.add("echo 4 >>rec")
     #expect(try scene.serialq("wait").code == 1)
     #expect(try scene.states() == [.failed, .skipped, .skipped, .succeeded])
