@@ -130,7 +130,7 @@ import Testing
     try scene.add("true", "true", "true")
     #expect(try scene.serialq("cancel", "2").code == 0)
     #expect(try scene.serialq("move", "3", "--first").code == 0)
-    #expect(try scene.listed("--state", "waiting").allSatisfy { $0["attempt"] is NSNull })
+    #expect(try scene.listed(["--state", "waiting"]).allSatisfy { $0["attempt"] is NSNull })
     #expect(try scene.serialq("run").code == 0)
     #expect(try scene.listed().map { $0["attempt"] as? Int } == [1, 0, 1])
     #expect(try scene.serialq("retry", "1").code == 0)

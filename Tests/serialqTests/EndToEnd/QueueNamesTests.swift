@@ -36,10 +36,10 @@ import Testing
     try scene.add("true", "false", "exit 2")
     #expect(try scene.serialq("add", "--no-start", "--if-ok", "true").code == 0)
     #expect(try scene.serialq("run").code == 1)
-    #expect(try scene.listed("--open").compactMap { $0["id"] as? Int } == [2, 3, 4])
+    #expect(try scene.listedIDs("--open") == [2, 3, 4])
     #expect(try scene.serialq("ack", "2").code == 0)
-    #expect(try scene.listed("--open").compactMap { $0["id"] as? Int } == [3, 4])
-    #expect(try scene.listed("--failed").compactMap { $0["id"] as? Int } == [2, 3, 4])
+    #expect(try scene.listedIDs("--open") == [3, 4])
+    #expect(try scene.listedIDs("--failed") == [2, 3, 4])
   }
 
   // Fails if a mistyped name of a queue for a new job goes unnoticed.

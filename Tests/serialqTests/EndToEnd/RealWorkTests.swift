@@ -65,9 +65,9 @@ import Testing
     #expect(try scene.log(9) == Bytes("same\n"))
     #expect(try (Int(scene.log(10).text.dropLast()) ?? 0) > 0)
     try checkTimes(jobs)
-    #expect(try scene.listed("--failed").compactMap { $0["id"] as? Int } == [5, 11, 12])
-    #expect(try scene.listed("--last", "2").compactMap { $0["id"] as? Int } == [11, 12])
-    #expect(try scene.listed("--state", "killed").compactMap { $0["id"] as? Int } == [11])
+    #expect(try scene.listedIDs("--failed") == [5, 11, 12])
+    #expect(try scene.listedIDs("--last", "2") == [11, 12])
+    #expect(try scene.listedIDs("--state", "killed") == [11])
   }
 
   private func checkTimes(_ jobs: [[String: Any]]) throws {

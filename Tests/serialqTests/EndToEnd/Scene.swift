@@ -259,11 +259,15 @@ final class Scene {
   }
 
   /// The jobs in the output of `list --json`.
-  func listed(_ options: String...) throws -> [[String: Any]] {
-    let words = ["list", "--json"] + options
-    let outcome = try serialq(words)
+  func listed(_ options: [String] = []) throws -> [[String: Any]] {
+    let outcome = try serialq(["list", "--json"] + options)
     let object = try JSONSerialization.jsonObject(with: Data(outcome.output)) as? [String: Any]
     return try #require(object?["jobs"] as? [[String: Any]])
+  }
+
+  /// The ids of these jobs, in their order.
+  func listedIDs(_ options: String...) throws -> [JobID] {
+    try listed(options).compactMap { $0["id"] as? JobID }
   }
 
   /// The commands in the output of `list`.

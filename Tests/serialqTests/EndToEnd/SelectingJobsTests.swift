@@ -10,22 +10,18 @@ import Testing
     }
   }
 
-  private func order() throws -> [Int] {
-    try scene.listed().compactMap { $0["id"] as? Int }
-  }
-
   // Fails if several jobs end in another order than they were given in.
   @Test("move takes several jobs, and puts them before or after another")
   func move() throws {
     try fill()
     #expect(try scene.serialq("move", "3-4", "--first").code == 0)
-    #expect(try order() == [3, 4, 1, 2])
+    #expect(try scene.listedIDs() == [3, 4, 1, 2])
     #expect(try scene.serialq("move", "4,3", "--after", "1").code == 0)
-    #expect(try order() == [1, 4, 3, 2])
+    #expect(try scene.listedIDs() == [1, 4, 3, 2])
     #expect(try scene.serialq("move", "2", "--before", "b").code == 0)
-    #expect(try order() == [1, 2, 4, 3])
+    #expect(try scene.listedIDs() == [1, 2, 4, 3])
     #expect(try scene.serialq("move", "a", "1", "--last").code == 0)
-    #expect(try order() == [2, 4, 3, 1])
+    #expect(try scene.listedIDs() == [2, 4, 3, 1])
     let before = try scene.journal()
     expectRefusal(
       try scene.serialq("move", "1-4", "--after", "2"), "job 2: it cannot be put after itself")
@@ -54,16 +50,11 @@ import Testing
   @Test("list takes jobs and labels, and show several jobs")
   func lists() throws {
     try fill()
-    func ids(_ words: String...) throws -> [Int] {
-      let outcome = try scene.serialq(["list", "--json"] + words)
-      let object = try JSONSerialization.jsonObject(with: Data(outcome.output)) as? [String: Any]
-      return (object?["jobs"] as? [[String: Any]] ?? []).compactMap { $0["id"] as? Int }
-    }
-    #expect(try ids("2,4", "1-2") == [1, 2, 4])
-    #expect(try ids("a") == [3])
-    #expect(try ids("--name", "a") == [1, 3])
-    #expect(try ids("-n", "a", "-n", "b", "1-3") == [1, 2, 3])
-    #expect(try ids("--name", "c") == [])
+    #expect(try scene.listedIDs("2,4", "1-2") == [1, 2, 4])
+    #expect(try scene.listedIDs("a") == [3])
+    #expect(try scene.listedIDs("--name", "a") == [1, 3])
+    #expect(try scene.listedIDs("-n", "a", "-n", "b", "1-3") == [1, 2, 3])
+    #expect(try scene.listedIDs("--name", "c") == [])
     let shown = try scene.serialq("show", "--json", "2", "1").text.split(separator: "\n")
     #expect(shown.count == 2 && shown.first?.contains("\"id\":2,") == true)
   }
