@@ -105,7 +105,7 @@ final class AsyncCall: Caller, CancellableWork, @unchecked Sendable {
   // promise take its turn, while the promise still looks as if it waited for this step.
   override func settle(_ outcome: StepOutcome) {
     guard case .promise(let core) = receiver else { return }
-    core.settleLocked(self.outcome(outcome), &effects)
+    core.record(self.outcome(outcome), by: .adopted, &effects)
   }
 
   override func ended(_ outcome: StepOutcome) {

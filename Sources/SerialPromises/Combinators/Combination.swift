@@ -138,10 +138,9 @@ final class Combination: Sendable {
     guard case .many(let junction) = result.sources else { return }
     let outcome = Outcome(Result { try finish(verdict, junction.sources) })
     var walk = ProgressWalk()
-    let reached =
-      if case .failure = outcome { junction.progress { walk.progress(of: $0) } } else { 1.0 }
-    guard result.settle(outcome, by: .adopted, reached: reached, &agenda) else { return }
-    junction.withdraw()
+    let isFirst = result.settle(
+      outcome, by: .adopted, reached: junction.progress { walk.progress(of: $0) }, &agenda)
+    if isFirst { junction.withdraw() }
   }
 
   // MARK: Progress

@@ -226,57 +226,42 @@ class Core: Reaction, @unchecked Sendable {
   /// Settles the promise.
   ///
   /// A failed promise has at least the progress `reached`.
+  @inline(__always)
   @discardableResult
   final func settle(
-    _ outcome: Outcome, by settler: Settlement.Settler, reached: Double = 0,
+    _ outcome: Outcome, by settler: Settlement.Settler, reached: @autoclosure () -> Double = 0,
     _ agenda: inout Agenda
   ) -> Bool {
-    switch outcome {
-    case .value(let value): fulfill(value, by: settler, &agenda)
-    case .failure(let error): fail(error, by: settler, reached: reached, &agenda)
-    }
-  }
-
-  final func fulfill(
-    _ value: any Sendable, by settler: Settlement.Settler, _ agenda: inout Agenda
-  ) -> Bool {
     var effects = Settlement.Effects()
-    let isFirst = store(value, by: settler, &effects)
+    let isFirst = record(outcome, by: settler, reached: reached(), &effects)
     if isFirst { carryOut(effects, &agenda) }
     return isFirst
   }
 
+  /// Settles the promise, and leaves it to the caller to carry out the effects.
+  ///
+  /// The lock of an order may be held.
   @inline(__always)
-  private final func store(
-    _ value: any Sendable, by settler: Settlement.Settler, _ effects: inout Settlement.Effects
+  @discardableResult
+  final func record(
+    _ outcome: Outcome, by settler: Settlement.Settler, reached: @autoclosure () -> Double = 0,
+    _ effects: inout Settlement.Effects
   ) -> Bool {
-    withLock { settlement in
-      let isFirst = settlement.settle(nil, by: settler, reached: 1, &effects)
-      if isFirst {
-        self.value = value
-        hasValue = true
-      }
-      return isFirst
-    }
-  }
-
-  /// Settles the promise for a caller that holds the lock of an order, and carries out the effects
-  /// after that.
-  final func settleLocked(_ outcome: Outcome, _ effects: inout Settlement.Effects) {
     switch outcome {
-    case .value(let value): _ = store(value, by: .adopted, &effects)
+    case .value(let value):
+      return withLock { settlement in
+        let isFirst = settlement.settle(nil, by: settler, reached: 1, &effects)
+        if isFirst {
+          self.value = value
+          hasValue = true
+        }
+        return isFirst
+      }
     case .failure(let error):
-      _ = withLock { $0.settle(error, by: .adopted, reached: 0, &effects) }
+      // Before locking: it may lock another promise.
+      let reached = reached()
+      return withLock { $0.settle(error, by: settler, reached: reached, &effects) }
     }
-  }
-
-  final func fail(
-    _ error: any Error, by settler: Settlement.Settler, reached: Double, _ agenda: inout Agenda
-  ) -> Bool {
-    var effects = Settlement.Effects()
-    let isFirst = withLock { $0.settle(error, by: settler, reached: reached, &effects) }
-    if isFirst { carryOut(effects, &agenda) }
-    return isFirst
   }
 
   /// Resolves this promise with another, which alone can settle it from now on.
@@ -437,9 +422,8 @@ class Adoption: Reaction {
   override var share: ProgressShare { adopterShare }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    let outcome = source.settledOutcome
-    let reached = if case .failure = outcome { share.of(source.progress) } else { 1.0 }
-    adopter.settle(outcome, by: .adopted, reached: reached, &agenda)
+    adopter.settle(
+      source.settledOutcome, by: .adopted, reached: share.of(source.progress), &agenda)
   }
 
   override func progressed(_ fraction: Double, _ front: inout ProgressFront) {

@@ -58,7 +58,7 @@ class Link: Core, @unchecked Sendable {
     do {
       switch try hasSteps ? callMarked(handler, outcome) : handler(outcome) {
       case .value(let value):
-        _ = fulfill(value, by: .adopted, &agenda)
+        settle(.value(value), by: .adopted, &agenda)
       case .promise(let promise):
         let done = progress(after: source, outcome)
         if !adopt(promise, share: share.rest(from: done), &agenda) {
@@ -71,8 +71,7 @@ class Link: Core, @unchecked Sendable {
         }
       }
     } catch {
-      let reached = progress(after: source, outcome)
-      _ = fail(error, by: .adopted, reached: reached, &agenda)
+      settle(.failure(error), by: .adopted, reached: progress(after: source, outcome), &agenda)
     }
   }
 
