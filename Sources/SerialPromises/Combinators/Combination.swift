@@ -253,11 +253,3 @@ extension Promise {
     self.init(Combination.promise(promises, rule, origin) { try finish($0, $1) })
   }
 }
-
-extension Core {
-  /// The value of a settled promise, which must have this type.
-  func settledValue<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
-    guard let outcome else { preconditionFailure("the promise is pending") }
-    return try outcome.get()
-  }
-}

@@ -240,7 +240,7 @@ private final class Pull<Value: Sendable, Item: Sendable>: Sendable {
     override var passesProgress: Bool { false }
 
     override func react(to source: Core, _ agenda: inout Agenda) {
-      pull.settled(index, Result { try source.settledValue() })
+      pull.settled(index, source.settledOutcome.result())
     }
   }
 }

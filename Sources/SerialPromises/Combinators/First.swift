@@ -57,7 +57,7 @@ extension Promise {
     let origin = Origin("any", file, line)
     return Promise(combining: promises.map(\.erased), .any, origin) { verdict, sources in
       switch verdict {
-      case .decided(let index): return try sources[index].settledValue()
+      case .decided(let index): return try sources[index].settledOutcome.get()
       case .complete: throw AllFailedError(errors: sources.compactMap(\.failure))
       }
     }
@@ -106,7 +106,7 @@ extension Promise {
     let origin = Origin("race", file, line)
     return Promise(combining: promises.map(\.erased), .race, origin) { verdict, sources in
       guard case .decided(let index) = verdict else { throw PromiseError.noPromises }
-      return try sources[index].settledValue()
+      return try sources[index].settledOutcome.get()
     }
   }
 

@@ -68,7 +68,7 @@ public func when<Value: Sendable>(
 func when<Value: Sendable>(_ promises: [Promise<Value>], _ origin: Origin) -> Promise<[Value]> {
   Promise(combining: promises.map(\.erased), .all, origin) { verdict, sources in
     switch verdict {
-    case .complete: return try sources.map { try $0.settledValue() }
+    case .complete: return try sources.map { try $0.settledOutcome.get() }
     case .decided(let index): throw sources[index].failure(at: index)
     }
   }
@@ -96,7 +96,7 @@ public func when<Key: Hashable & Sendable, Value: Sendable>(
     switch verdict {
     case .complete:
       return Dictionary(
-        uniqueKeysWithValues: try zip(keys, sources).map { ($0, try $1.settledValue()) })
+        uniqueKeysWithValues: try zip(keys, sources).map { ($0, try $1.settledOutcome.get()) })
     case .decided(let index):
       throw sources[index].failure(at: keys[index])
     }
@@ -125,7 +125,7 @@ public func when<each Value: Sendable>(
   return Promise(combining: promises, .all, origin) { verdict, sources in
     if case .decided(let index) = verdict { throw sources[index].failure(at: index) }
     var rest = sources[...]
-    return (repeat try rest.removeFirst().settledValue(as: (each Value).self))
+    return (repeat try rest.removeFirst().settledOutcome.get(as: (each Value).self))
   }
 }
 
@@ -149,7 +149,7 @@ public func when<Value: Sendable>(
 ) -> Promise<[Result<Value, any Error>]> {
   let origin = Origin("when(resolved:)", file, line)
   return Promise(combining: promises.map(\.erased), .settled, origin) { _, sources in
-    sources.map { source in Result { try source.settledValue() } }
+    sources.map { source in source.settledOutcome.result() }
   }
 }
 

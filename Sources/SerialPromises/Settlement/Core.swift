@@ -87,8 +87,11 @@ class Core: Reaction, @unchecked Sendable {
 
   /// Whether the work of this promise, which has no source, waits for the main queue.
   final var waitsForMainQueue: Bool {
-    // Checked last: a settled promise needs no thread.
-    (runsOnMainQueue || traits.startsOnMainQueue && withLock { $0.isStarting }) && outcome == nil
+    withLock { settlement in
+      // A settled promise needs no thread.
+      (runsOnMainQueue || traits.startsOnMainQueue && settlement.isStarting)
+        && !settlement.isSettled
+    }
   }
 
   /// Makes this promise depend on others.
@@ -117,14 +120,6 @@ class Core: Reaction, @unchecked Sendable {
   }
 
   // MARK: Outcome
-
-  /// The outcome, if it is known.
-  final var outcome: Outcome? {
-    withLock { settlement in
-      if hasValue { return .value(value) }
-      return settlement.failure.map(Outcome.failure)
-    }
-  }
 
   /// The outcome.
   ///
