@@ -230,7 +230,7 @@ final class Combination: Sendable {
       }
     }
 
-    override var recipe: (@Sendable ([AnyPromise]) -> AnyPromise)? {
+    override var recipe: Restart.Make? {
       let (rule, origin) = (combination.rule, combination.result.origin)
       return { [finish = combination.finish] promises in
         Combination.promise(promises, rule, origin, finish)

@@ -59,7 +59,7 @@ extension AnyPromise {
           return .promise(next())
         })
     }
-    link.again = { $0.retry(policy, clock, attempt: 1, Restart.of($0.core)) }
+    link.again = { $0[0].retry(policy, clock, attempt: 1, Restart.of($0[0].core)) }
     return attach(link)
   }
 }

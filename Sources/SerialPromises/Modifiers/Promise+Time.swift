@@ -77,8 +77,8 @@ private final class TimeoutLink<C: Clock<Duration>>: Link, Recipe, @unchecked Se
     settle(after: source, outcome, &agenda, Decision.passOn)
   }
 
-  override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
-    { [duration, clock] in $0.timeout(duration, clock) }
+  override var recipe: Restart.Make? {
+    { [duration, clock] in $0[0].timeout(duration, clock) }
   }
 
   var settles: Bool { false }

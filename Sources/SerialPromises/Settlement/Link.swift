@@ -142,9 +142,9 @@ class HandlerLink: Link, @unchecked Sendable {
     }
   }
 
-  override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
+  override var recipe: Restart.Make? {
     guard let handler else { return nil }
-    return { [kind, queue] in $0.link(kind, on: queue, handler) }
+    return { [kind, queue] in $0[0].link(kind, on: queue, handler) }
   }
 }
 
@@ -154,7 +154,7 @@ final class RetryLink: HandlerLink, @unchecked Sendable {
   // the handler.
 
   /// Retries another promise alike; nil after the handler has run.
-  var again: (@Sendable (AnyPromise) -> AnyPromise)?
+  var again: Restart.Make?
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     super.react(to: source, &agenda)
@@ -166,7 +166,7 @@ final class RetryLink: HandlerLink, @unchecked Sendable {
     again = nil
   }
 
-  override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? { again }
+  override var recipe: Restart.Make? { again }
 }
 
 /// A link with an asynchronous handler, which runs in its own task.
@@ -217,9 +217,9 @@ final class TaskLink: Link, CancellableWork, @unchecked Sendable {
     }
   }
 
-  override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
+  override var recipe: Restart.Make? {
     guard let handler else { return nil }
-    return { [kind, runsOnMainQueue] in $0.link(kind, isOnMainQueue: runsOnMainQueue, handler) }
+    return { [kind, runsOnMainQueue] in $0[0].link(kind, isOnMainQueue: runsOnMainQueue, handler) }
   }
 }
 

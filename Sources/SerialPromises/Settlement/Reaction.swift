@@ -60,7 +60,7 @@ class Reaction {
   /// Creates the same reaction to another source; nil if this cannot be repeated.
   ///
   /// Must be read before this reaction runs.
-  var recipe: (@Sendable (AnyPromise) -> AnyPromise)? { nil }
+  var recipe: Restart.Make? { nil }
 }
 
 /// The reactions of a promise in the order of attachment.

@@ -3,31 +3,27 @@
 /// A node for each promise, with the nodes of its sources. All operations are iterative, because
 /// chains and combinations may be nested to any depth.
 final class Restart: Sendable {
-  private enum Part: Sendable {
-    /// A promise that cannot start again.
-    case same(Core)
-    /// A cold promise.
-    case root(any Recipe, Core.Traits)
-    case link(@Sendable (AnyPromise) -> AnyPromise)
-    case combination(@Sendable ([AnyPromise]) -> AnyPromise)
-  }
+  /// Recreates a promise from those that it depends on.
+  typealias Make = @Sendable ([AnyPromise]) -> AnyPromise
 
   /// The identity of the promise: two nodes of the same promise recreate it once.
   private let id: ObjectIdentifier
-  private let part: Part
+  private let make: Make
   private let sources: Parts<Restart>
 
-  private init(_ core: Core, _ part: Part, _ sources: [Restart] = []) {
+  /// Whether the promise cannot start again.
+  private let isSame: Bool
+
+  private init(_ core: Core, _ make: Make? = nil, _ sources: [Restart] = []) {
     id = ObjectIdentifier(core)
-    self.part = part
+    self.make = make ?? { _ in AnyPromise(core: core, lifeline: nil) }
     self.sources = Parts(sources)
+    isSame = make == nil
   }
 
   deinit {
     sources.release { $0.sources.take() }
   }
-
-  private var isSame: Bool { if case .same = part { true } else { false } }
 
   /// Recreates the promise.
   func callAsFunction() -> AnyPromise {
@@ -45,15 +41,6 @@ final class Restart: Sendable {
     }
     guard let result = made[id] else { preconditionFailure("the last promise has been made") }
     return result
-  }
-
-  private func make(_ promises: [AnyPromise]) -> AnyPromise {
-    switch part {
-    case .same(let core): AnyPromise(core: core, lifeline: nil)
-    case .root(let recipe, let traits): recipe.copy(traits)
-    case .link(let link): link(promises[0])
-    case .combination(let combine): combine(promises)
-    }
   }
 
   /// The restart of a promise; nil if none of the promises that it was made from can start again.
@@ -78,9 +65,9 @@ final class Restart: Sendable {
         frontier.append((core, sources))
         sources.forEach { source, _ in frontier.append((source, nil)) }
       } else if let recipe, recipe.isRepeatable {
-        nodes[id] = (core, Restart(core, .root(recipe, core.traits)))
+        nodes[id] = (core, Restart(core, { [traits = core.traits] _ in recipe.copy(traits) }))
       } else {
-        nodes[id] = (core, Restart(core, .same(core)))
+        nodes[id] = (core, Restart(core))
       }
     }
     return nodes[ObjectIdentifier(promise)].flatMap { $0.node.isSame ? nil : $0.node }
@@ -89,20 +76,17 @@ final class Restart: Sendable {
   private static func restart(
     of core: Core, _ sources: Upstream.Sources, _ node: (Core) -> Restart?
   ) -> Restart {
-    switch sources {
-    case .one(let source, let reaction):
-      // Under the lock and while listed: otherwise the reaction may be running and giving up its
-      // handler.
-      let link = source.withLock { _ in reaction.isListed ? reaction.recipe : nil }
-      guard let link, let source = node(source), !source.isSame else { break }
-      return Restart(core, .link(link), [source])
-    case .many(let junction):
-      let nodes = junction.sources.compactMap(node)
-      guard let combine = junction.recipe, nodes.count == junction.sources.count,
-        nodes.contains(where: { !$0.isSame })
-      else { break }
-      return Restart(core, .combination(combine), nodes)
-    }
-    return Restart(core, .same(core))
+    let (make, cores) =
+      switch sources {
+      case .one(let source, let reaction):
+        // Under the lock and while listed: otherwise the reaction may be running and giving up its
+        // handler.
+        (source.withLock { _ in reaction.isListed ? reaction.recipe : nil }, [source])
+      case .many(let junction): (junction.recipe, junction.sources)
+      }
+    let nodes = cores.compactMap(node)
+    guard let make, nodes.count == cores.count, nodes.contains(where: { !$0.isSame })
+    else { return Restart(core) }
+    return Restart(core, make, nodes)
   }
 }

@@ -184,7 +184,7 @@ class Junction {
   func watch() -> Double { 0 }
 
   /// Creates the same combination of other promises; nil if it cannot be repeated.
-  var recipe: (@Sendable ([AnyPromise]) -> AnyPromise)? { nil }
+  var recipe: Restart.Make? { nil }
 }
 
 /// The work of a cold promise.
