@@ -17,28 +17,17 @@ final class Combination: Sendable {
     var takesMean: Bool { self == .all || self == .settled }
   }
 
-  /// The reason for the settlement.
-  enum Verdict {
-    /// All inputs together.
-    case complete
-    /// The input at this index.
-    case decided(by: Int)
-  }
-
-  /// Computes the value or error from the inputs.
+  /// Computes the value or error from the inputs, and from the index of the input that decided; nil if
+  /// all did together.
   ///
   /// Must not capture the inputs, which would form a cycle.
-  typealias Finish = @Sendable (Verdict, [Core]) throws -> any Sendable
+  typealias Finish<Value> = @Sendable (_ decider: Int?, [Core]) throws -> Value
 
   private struct State {
-    /// The number of inputs that are still needed for completion.
+    /// The number of inputs that are still needed for completion; 0 once the outcome is decided.
     var remaining: Int
-    /// The number of inputs that can still be settled.
+    /// The number of inputs that can still be settled: fewer if some never will.
     var live: Int
-    /// Whether an input will never be settled.
-    var hasLost = false
-    /// Whether an input has decided the outcome.
-    var isDecided = false
     /// The progress of each input; empty if not watched.
     var progress: [Double] = []
     var sum = 0.0
@@ -46,12 +35,13 @@ final class Combination: Sendable {
 
   private let rule: Rule
   private let result: Core
-  private let finish: Finish
+  private let finish: Finish<any Sendable>
   private let state: Locked<State>
 
   /// Combines promises; requires at least one.
   static func promise(
-    _ promises: [AnyPromise], _ rule: Rule, _ origin: Origin, _ finish: @escaping Finish
+    _ promises: [AnyPromise], _ rule: Rule, _ origin: Origin,
+    _ finish: @escaping Finish<any Sendable>
   ) -> AnyPromise {
     let lifelines = promises.compactMap(\.lifeline)
     let areDemanded = promises.allSatisfy { promise in
@@ -85,7 +75,7 @@ final class Combination: Sendable {
     return AnyPromise(core: result, lifeline: Lifeline.joining(lifelines))
   }
 
-  private init(_ rule: Rule, _ result: Core, count: Int, _ finish: @escaping Finish) {
+  private init(_ rule: Rule, _ result: Core, count: Int, _ finish: @escaping Finish<any Sendable>) {
     self.rule = rule
     self.result = result
     self.finish = finish
@@ -96,7 +86,8 @@ final class Combination: Sendable {
 
   /// The effect of the settlement of an input.
   private enum Count {
-    case decides(Verdict)
+    /// The input that decided; nil if all did together.
+    case decides(Int?)
     /// Others are open.
     case waits
     /// The inputs that are open will never be settled.
@@ -106,16 +97,16 @@ final class Combination: Sendable {
   /// Counts a settled input.
   private func count(_ index: Int, _ hasFailed: Bool) -> Count {
     state.withLock { state in
-      guard !state.isDecided else { return .waits }
+      guard state.remaining > 0 else { return .waits }
       state.live -= 1
       switch (rule, hasFailed) {
       case (.all, true), (.any, false), (.race, _):
-        state.isDecided = true
-        return .decides(.decided(by: index))
+        state.remaining = 0
+        return .decides(index)
       case (.all, false), (.any, true), (.settled, _):
         state.remaining -= 1
-        if state.remaining == 0 { return .decides(.complete) }
-        return state.hasLost && state.live == 0 ? .isLost : .waits
+        if state.remaining == 0 { return .decides(nil) }
+        return state.live == 0 ? .isLost : .waits
       }
     }
   }
@@ -123,9 +114,9 @@ final class Combination: Sendable {
   private func carryOut(
     _ effect: Count, _ index: Int, _ hasFailed: Bool, _ agenda: inout Agenda
   ) {
-    let verdict: Verdict
+    let decider: Int?
     switch effect {
-    case .decides(let decided): verdict = decided
+    case .decides(let index): decider = index
     case .isLost: return Core.invalidate([result])
     case .waits:
       // A failed input does not report progress 1; under this rule it counts as complete.
@@ -136,7 +127,7 @@ final class Combination: Sendable {
     }
     // Nil if the promise was canceled.
     guard case .many(let junction) = result.sources else { return }
-    let outcome = Outcome(Result { try finish(verdict, junction.sources) })
+    let outcome = Outcome(Result { try finish(decider, junction.sources) })
     var walk = ProgressWalk()
     let isFirst = result.settle(
       outcome, by: .adopted, reached: junction.progress { walk.progress(of: $0) }, &agenda)
@@ -182,7 +173,6 @@ final class Combination: Sendable {
 
     override func sourceIsLost() -> Bool {
       combination.state.withLock { state in
-        state.hasLost = true
         state.live -= 1
         return state.live == 0 || combination.rule == .settled
       }
@@ -243,10 +233,10 @@ extension Promise {
   /// Combines promises.
   init(
     combining promises: [AnyPromise], _ rule: Combination.Rule, _ origin: Origin,
-    _ finish: @escaping @Sendable (Combination.Verdict, [Core]) throws -> Value
+    _ finish: @escaping Combination.Finish<Value>
   ) {
     guard !promises.isEmpty else {
-      let outcome = Outcome(Result { try finish(.complete, []) })
+      let outcome = Outcome(Result { try finish(nil, []) })
       self.init(hot: Core(origin: origin, outcome))
       return
     }

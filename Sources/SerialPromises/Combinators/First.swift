@@ -55,11 +55,9 @@ extension Promise {
     _ promises: [Promise], file: StaticString = #fileID, line: UInt = #line
   ) -> Promise {
     let origin = Origin("any", file, line)
-    return Promise(combining: promises.map(\.erased), .any, origin) { verdict, sources in
-      switch verdict {
-      case .decided(let index): return try sources[index].settledOutcome.get()
-      case .complete: throw AllFailedError(errors: sources.compactMap(\.failure))
-      }
+    return Promise(combining: promises.map(\.erased), .any, origin) { decider, sources in
+      guard let decider else { throw AllFailedError(errors: sources.compactMap(\.failure)) }
+      return try sources[decider].settledOutcome.get()
     }
   }
 
@@ -104,9 +102,9 @@ extension Promise {
     _ promises: [Promise], file: StaticString = #fileID, line: UInt = #line
   ) -> Promise {
     let origin = Origin("race", file, line)
-    return Promise(combining: promises.map(\.erased), .race, origin) { verdict, sources in
-      guard case .decided(let index) = verdict else { throw PromiseError.noPromises }
-      return try sources[index].settledOutcome.get()
+    return Promise(combining: promises.map(\.erased), .race, origin) { decider, sources in
+      guard let decider else { throw PromiseError.noPromises }
+      return try sources[decider].settledOutcome.get()
     }
   }
 

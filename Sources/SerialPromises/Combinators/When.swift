@@ -66,11 +66,9 @@ public func when<Value: Sendable>(
 }
 
 func when<Value: Sendable>(_ promises: [Promise<Value>], _ origin: Origin) -> Promise<[Value]> {
-  Promise(combining: promises.map(\.erased), .all, origin) { verdict, sources in
-    switch verdict {
-    case .complete: return try sources.map { try $0.settledOutcome.get() }
-    case .decided(let index): throw sources[index].failure(at: index)
-    }
+  Promise(combining: promises.map(\.erased), .all, origin) { failed, sources in
+    if let failed { throw sources[failed].failure(at: failed) }
+    return try sources.map { try $0.settledOutcome.get() }
   }
 }
 
@@ -92,14 +90,10 @@ public func when<Key: Hashable & Sendable, Value: Sendable>(
 ) -> Promise<[Key: Value]> {
   let origin = Origin("when", file, line)
   let keys = Array(promises.keys)
-  return Promise(combining: promises.values.map(\.erased), .all, origin) { verdict, sources in
-    switch verdict {
-    case .complete:
-      return Dictionary(
-        uniqueKeysWithValues: try zip(keys, sources).map { ($0, try $1.settledOutcome.get()) })
-    case .decided(let index):
-      throw sources[index].failure(at: keys[index])
-    }
+  return Promise(combining: promises.values.map(\.erased), .all, origin) { failed, sources in
+    if let failed { throw sources[failed].failure(at: keys[failed]) }
+    return Dictionary(
+      uniqueKeysWithValues: try zip(keys, sources).map { ($0, try $1.settledOutcome.get()) })
   }
 }
 
@@ -122,8 +116,8 @@ public func when<each Value: Sendable>(
   for promise in repeat each promise { promises.append(promise.erased) }
   let origin = Origin("when", file, line)
   require(!promises.isEmpty, "`when` requires at least one promise")
-  return Promise(combining: promises, .all, origin) { verdict, sources in
-    if case .decided(let index) = verdict { throw sources[index].failure(at: index) }
+  return Promise(combining: promises, .all, origin) { failed, sources in
+    if let failed { throw sources[failed].failure(at: failed) }
     var rest = sources[...]
     return (repeat try rest.removeFirst().settledOutcome.get(as: (each Value).self))
   }
