@@ -301,8 +301,6 @@ private final class ColdRecipe<Value: Sendable>: Recipe {
     self.isolation = isolation
   }
 
-  var settles: Bool { true }
-
   func start(_ core: Core) {
     let deferred = Deferred<Value>(settling: core)
     guard let isolation else { return start(deferred) }

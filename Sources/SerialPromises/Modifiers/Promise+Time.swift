@@ -81,7 +81,6 @@ private final class TimeoutLink<C: Clock<Duration>>: Link, Recipe, @unchecked Se
     { [duration, clock] in $0[0].timeout(duration, clock) }
   }
 
-  var settles: Bool { false }
   var isCancellable: Bool { false }
   var isRepeatable: Bool { true }
 

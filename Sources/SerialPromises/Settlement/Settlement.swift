@@ -262,7 +262,7 @@ struct Settlement {
     extras?.state.turns = []
     // Together with the recipe: if the promise is canceled from now on, its work is still about to
     // start.
-    if recipe?.settles == true { hasProducer = true }
+    if root != nil { hasProducer = true }
     if let recipe {
       isCancellable = recipe.isCancellable
       isStarting = !isCancellable
@@ -388,7 +388,7 @@ struct Settlement {
   ///
   /// - Parameters:
   ///   - recipe: The work to start on demand.
-  ///   - root: Refers to this promise, if it is the root of a chain.
+  ///   - root: Refers to this promise, if it is the root of a chain, whose work settles it.
   mutating func wait(toStart recipe: any Recipe, root: UnstartedRoot? = nil) {
     neededExtras.state.recipe = recipe
     neededExtras.state.root = root

@@ -191,9 +191,6 @@ class Junction {
 ///
 /// Of a class: any other existential is copied by way of its metadata, several times at each start.
 protocol Recipe: AnyObject, Sendable {
-  /// Whether the work settles the promise itself.
-  var settles: Bool { get }
-
   /// Whether the work registers a cancel handler in any case.
   var isCancellable: Bool { get }
 
