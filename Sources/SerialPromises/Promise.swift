@@ -288,7 +288,7 @@ private struct IsolatedBody<Value: Sendable> {
 private final class ColdRecipe<Value: Sendable>: Recipe {
   private let begin: @Sendable (Deferred<Value>) -> Void
   let isCancellable: Bool
-  let isRepeatable: Bool
+  private let isRepeatable: Bool
   private let isolation: (any Actor)?
 
   init(
@@ -316,11 +316,11 @@ private final class ColdRecipe<Value: Sendable>: Recipe {
     if !isCancellable, core.withLock({ $0.started() }) { core.cancel() }
   }
 
-  func copy(_ traits: Core.Traits) -> AnyPromise {
-    Promise(
-      cold: traits, isCancellable: isCancellable, isRepeatable: isRepeatable, isolation: isolation,
-      begin
-    ).erased
+  var copy: (@Sendable (Core.Traits) -> AnyPromise)? {
+    guard isRepeatable else { return nil }
+    return { [begin, isCancellable, isolation] traits in
+      Promise(cold: traits, isCancellable: isCancellable, isolation: isolation, begin).erased
+    }
   }
 }
 

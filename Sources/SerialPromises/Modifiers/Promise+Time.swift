@@ -82,7 +82,8 @@ private final class TimeoutLink<C: Clock<Duration>>: Link, Recipe, @unchecked Se
   }
 
   var isCancellable: Bool { false }
-  var isRepeatable: Bool { true }
+  // A link is made again by its `recipe`.
+  var copy: (@Sendable (Core.Traits) -> AnyPromise)? { nil }
 
   func start(_ core: Core) {
     // Nil if this was canceled or settled in between.
@@ -97,9 +98,5 @@ private final class TimeoutLink<C: Clock<Duration>>: Link, Recipe, @unchecked Se
     }
     // Released, with the timer, when the promise is settled.
     onCancel { timer.cancel() }
-  }
-
-  func copy(_ traits: Core.Traits) -> AnyPromise {
-    AnyPromise(core: self, lifeline: nil)
   }
 }

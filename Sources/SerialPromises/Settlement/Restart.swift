@@ -64,8 +64,8 @@ final class Restart: Sendable {
       if let sources = upstream?.sources(of: core) {
         frontier.append((core, sources))
         sources.forEach { source, _ in frontier.append((source, nil)) }
-      } else if let recipe, recipe.isRepeatable {
-        nodes[id] = (core, Restart(core, { [traits = core.traits] _ in recipe.copy(traits) }))
+      } else if let copy = recipe?.copy {
+        nodes[id] = (core, Restart(core, { [traits = core.traits] _ in copy(traits) }))
       } else {
         nodes[id] = (core, Restart(core))
       }

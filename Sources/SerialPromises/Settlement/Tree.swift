@@ -194,12 +194,9 @@ protocol Recipe: AnyObject, Sendable {
   /// Whether the work registers a cancel handler in any case.
   var isCancellable: Bool { get }
 
-  /// Whether a copy does the same work again.
-  var isRepeatable: Bool { get }
-
   /// Starts the work of a demanded promise.
   func start(_ core: Core)
 
-  /// Creates a cold promise with the same work.
-  func copy(_ traits: Core.Traits) -> AnyPromise
+  /// Creates a cold promise with the same work; nil if a copy would not do it again.
+  var copy: (@Sendable (Core.Traits) -> AnyPromise)? { get }
 }
