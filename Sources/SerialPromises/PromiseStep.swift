@@ -119,10 +119,7 @@ extension PromiseManager {
     let value = StepValue(target: result, share: ProgressShare())
     // Under the lock: the result of `serially` is part of a combination already, which another thread
     // may settle, and so withdraw this, or read its progress.
-    result.withLock { settlement in
-      guard settlement.phase == .pending else { return }
-      settlement.depend(on: .adopted(promise.core, value))
-    }
+    result.withLock { $0.depend(on: .adopted(promise.core, value)) }
     promise.core.attach(value)
     let handle = insert(Step(promise), reportsRefusal: false)
     result.onCancel { handle.cancel() }

@@ -81,7 +81,8 @@ private func pull<Promises: Sequence, Value: Sendable, Item: Sendable>(
     let pull = Pull(source, limit: limit, take, into: deferred)
     deferred.onCancel { pull.stop(cancelling: true) }
     // Records the running promises, for the detection of cycles.
-    deferred.core.wait(for: UnsettledPromises(pull))
+    let running = UnsettledPromises(pull)
+    deferred.core.withLock { $0.depend(on: .combined(running)) }
     pull.more()
   }
 }

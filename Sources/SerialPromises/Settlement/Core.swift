@@ -101,13 +101,6 @@ class Core: Reaction, @unchecked Sendable {
     settlement.depend(on: upstream)
   }
 
-  /// Records the dependencies of a promise that only its owner settles.
-  final func wait(for junction: Junction) {
-    withLock { settlement in
-      if settlement.phase == .pending { settlement.depend(on: .combined(junction)) }
-    }
-  }
-
   /// Locks one of a fixed number of locks shared by all promises: a lock of its own would double
   /// the size of a promise.
   ///

@@ -162,9 +162,9 @@ struct Settlement {
   /// The dependents of this promise; nil if there are more reactions than `limit`.
   func targets(limit: Int) -> [Core]? { reactions.targets(limit: limit) }
 
-  /// Makes this promise depend on others.
+  /// Makes this promise depend on others, unless it has an outcome.
   mutating func depend(on upstream: Upstream) {
-    self.upstream = upstream
+    if phase == .pending { self.upstream = upstream }
   }
 
   /// Makes another promise the only one that can settle this one.
