@@ -13,8 +13,6 @@ enum LinkKind: UInt8, Sendable {
   /// No work, and needs no dependents: `catch`.
   case ending
 
-  fileprivate var countsNothing: Bool { self != .step }
-
   /// Whether the handler has an effect even if its promise has no dependents.
   var standsAlone: Bool { self == .cleanup || self == .ending }
 }
@@ -39,11 +37,8 @@ class Link: Core, @unchecked Sendable {
   }
 
   override var share: ProgressShare {
-    switch kind {
     // The depth of the source relative to the target's.
-    case .step: ProgressShare(fraction: Double(depth - 1) / Double(depth))
-    case .passage, .cleanup, .ending: ProgressShare()
-    }
+    kind == .step ? ProgressShare(fraction: Double(depth - 1) / Double(depth)) : ProgressShare()
   }
 
   override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
@@ -229,9 +224,7 @@ extension AnyPromise {
   func link(
     _ kind: LinkKind, on queue: DispatchQueue?, _ handler: consuming @escaping LinkHandler
   ) -> AnyPromise {
-    guard let queue else { return attach(HandlerLink(traits(kind), handler)) }
-    let traits = traits(kind, isOnMainQueue: MainQueue.is(queue))
-    return attach(HandlerLink(traits, on: queue, handler))
+    attach(HandlerLink(traits(kind, isOnMainQueue: MainQueue.is(queue)), on: queue, handler))
   }
 
   /// Derives a promise with a handler that runs on an actor.
@@ -258,7 +251,7 @@ extension AnyPromise {
   /// The constants of a promise that is derived from this one.
   func traits(_ kind: LinkKind, isOnMainQueue: Bool = false) -> Core.Traits {
     Core.Traits(
-      origin: core.origin, depth: kind.countsNothing ? core.depth : core.depth + 1, kind: kind,
+      origin: core.origin, depth: kind == .step ? core.depth + 1 : core.depth, kind: kind,
       runsOnMainQueue: isOnMainQueue)
   }
 
