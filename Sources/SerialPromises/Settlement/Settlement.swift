@@ -251,11 +251,8 @@ struct Settlement {
   /// - Parameter scopes: The scopes of the demanding work.
   /// - Returns: The dependencies to demand and the work to start. Nil if already demanded, or if
   ///   the promise waits for its turn in a manager to which the scopes do not belong.
-  mutating func demand(
-    in scopes: [WorkScope] = []
-  ) -> Demand? {
-    guard !isDemanded else { return nil }
-    guard isTurn(of: scopes) else { return nil }
+  mutating func demand(in scopes: [WorkScope] = []) -> Demand? {
+    guard !isDemanded, isTurn(of: scopes) else { return nil }
     isDemanded = true
     let (recipe, root) = (extras?.state.recipe.take(), extras?.state.root.take())
     let (released, parkedAt) = (turns, extras?.state.parkedAt.take())
@@ -323,8 +320,7 @@ struct Settlement {
   var turns: [Locked<SerialOrder>] { extras?.state.turns ?? [] }
 
   private func isTurn(of scopes: [WorkScope]) -> Bool {
-    guard let turns = extras?.state.turns, !turns.isEmpty else { return true }
-    return turns.contains { turn in scopes.contains { $0.turn === turn } }
+    turns.isEmpty || turns.contains { turn in scopes.contains { $0.turn === turn } }
   }
 
   /// The scopes of this promise's work.
@@ -503,10 +499,7 @@ struct Settlement {
   ///
   /// - Returns: Whether the promise is already canceled; the caller then calls the handler.
   mutating func onCancel(_ handler: @escaping @Sendable () -> Void) -> Bool {
-    switch phase {
-    case .pending: neededExtras.state.cancelHandlers.append(handler)
-    case .cancelling, .fulfilled, .failed: break
-    }
+    if phase == .pending { neededExtras.state.cancelHandlers.append(handler) }
     return wasCancelled
   }
 
