@@ -186,7 +186,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
     let recipe = ColdRecipe(
       begin, isCancellable: isCancellable, isRepeatable: isRepeatable, isolation: isolation)
     core.withLock { $0.wait(toStart: recipe, root: root) }
-    erased = AnyPromise(core: core, lifeline: Lifeline(root))
+    erased = AnyPromise(core: core, lifeline: Lifeline(.root(root)))
   }
 
   /// Starts the promise and its dependencies, where they are cold and have not started.

@@ -6,7 +6,7 @@ import Synchronization
 /// breaks this cycle. A promise that is never started is never settled, so its lifeline breaks the
 /// cycle.
 final class Lifeline: Sendable {
-  private enum End: Sendable {
+  enum End: Sendable {
     /// Of a cold promise.
     case root(UnstartedRoot)
     /// Of a promise that depends on several others.
@@ -15,12 +15,8 @@ final class Lifeline: Sendable {
 
   private let end: End
 
-  private init(_ end: End) {
+  init(_ end: End) {
     self.end = end
-  }
-
-  convenience init(_ root: UnstartedRoot) {
-    self.init(.root(root))
   }
 
   static func joining(_ lifelines: [Lifeline]) -> Lifeline? {
