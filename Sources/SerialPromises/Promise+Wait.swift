@@ -41,10 +41,11 @@ extension Promise {
     Trampoline.current?.handOver()
     let waiter = Waiter()
     core.attach(waiter)
-    if let timeout, waiter.semaphore.wait(timeout: .after(timeout)) == .timedOut {
-      if core.withdraw(waiter, cancelling: false) { throw PromiseError.timedOut(timeout) }
-    } else if timeout == nil {
-      waiter.semaphore.wait()
+    let deadline = timeout.map(DispatchTime.after) ?? .distantFuture
+    if waiter.semaphore.wait(timeout: deadline) == .timedOut, let timeout,
+      core.withdraw(waiter, cancelling: false)
+    {
+      throw PromiseError.timedOut(timeout)
     }
     guard let outcome = core.poll() else { preconditionFailure("the promise is settled") }
     return try outcome.get()
