@@ -342,16 +342,14 @@ class Core: Reaction, @unchecked Sendable {
   final func carryOut(_ effects: Settlement.Effects, _ agenda: inout Agenda) {
     // Canceled before its work started.
     effects.released.extras?.state.root?.take()
-    if !effects.watchers.isEmpty { notify(effects.watchers) }
+    if !effects.watchers.isEmpty {
+      // To the dependents of this promise, transitively.
+      var front = ProgressFront()
+      front.notify(effects.watchers, withLock { $0.progress })
+      front.passOn()
+    }
     if !effects.due.isEmpty { agenda.append(effects.due, of: self) }
     if effects.schedules { Trampoline.schedule(self) }
-  }
-
-  /// Propagates progress to the dependents of this promise, transitively.
-  private final func notify(_ watchers: Few<Reaction>) {
-    var front = ProgressFront()
-    front.notify(watchers, withLock { $0.progress })
-    front.passOn()
   }
 
   /// Records progress of a promise that this one depends on.
