@@ -90,7 +90,7 @@ private func pull<Promises: Sequence, Value: Sendable, Item: Sendable>(
 /// A sequence whose ownership was transferred.
 private final class PromiseSource<Value: Sendable>: @unchecked Sendable {
   // Sendable because no other reference to the sequence exists, and it is iterated at one place.
-  private let promises: any Sequence<Promise<Value>>
+  let promises: any Sequence<Promise<Value>>
 
   /// The minimum number of promises.
   let underestimatedCount: Int
@@ -106,8 +106,6 @@ private final class PromiseSource<Value: Sendable>: @unchecked Sendable {
     let queue = DispatchQueue(label: "SerialPromises.when(concurrently:)")
     place = HandlerPlace(queue, isolation: isolation)
   }
-
-  func makeIterator() -> any IteratorProtocol<Promise<Value>> { promises.makeIterator() }
 }
 
 /// Pulls promises from a sequence, up to a limit at a time.
@@ -147,7 +145,7 @@ private final class Pull<Value: Sendable, Item: Sendable>: Sendable {
       // Released here, because it shares state with the sequence.
       if isOver { continue }
       // Not under the lock: the sequence is user code.
-      var iterator = iterator ?? source.makeIterator()
+      var iterator = iterator ?? source.promises.makeIterator()
       let promise = iterator.next()
       state.withLock { [iterator] in $0.pulled(iterator, isLast: promise == nil) }
       if let promise { begin(promise) }
@@ -249,7 +247,6 @@ private final class Pull<Value: Sendable, Item: Sendable>: Sendable {
 /// The state machine of `Pull`.
 private struct PullState<Value: Sendable, Item: Sendable> {
   enum End {
-    case complete
     /// No further promises are pulled.
     case stopped
     /// As `stopped`, and the running promises are canceled.
@@ -319,7 +316,7 @@ private struct PullState<Value: Sendable, Item: Sendable> {
   /// All values, if this was the last one.
   mutating func takeValues() -> [Item]? {
     guard isExhausted, unsettled.isEmpty, end == nil else { return nil }
-    end = .complete
+    end = .stopped
     return values.compactMap { $0 }
   }
 
