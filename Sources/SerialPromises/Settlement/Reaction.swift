@@ -125,10 +125,9 @@ struct ReactionList {
 
   /// The dependents in this list; nil if it has more than `limit` reactions.
   func targets(limit: Int) -> [Core]? {
-    var (targets, left) = ([Core](), limit)
-    for reaction in self {
-      guard left > 0 else { return nil }
-      left -= 1
+    var targets: [Core] = []
+    for (index, reaction) in enumerated() {
+      guard index < limit else { return nil }
       if let target = reaction.target { targets.append(target) }
     }
     return targets

@@ -252,7 +252,9 @@ struct Settlement {
   /// - Returns: The dependencies to demand and the work to start. Nil if already demanded, or if
   ///   the promise waits for its turn in a manager to which the scopes do not belong.
   mutating func demand(in scopes: [WorkScope] = []) -> Demand? {
-    guard !isDemanded, isTurn(of: scopes) else { return nil }
+    guard !isDemanded,
+      turns.isEmpty || turns.contains(where: { turn in scopes.contains { $0.turn === turn } })
+    else { return nil }
     isDemanded = true
     let (recipe, root) = (extras?.state.recipe.take(), extras?.state.root.take())
     let (released, parkedAt) = (turns, extras?.state.parkedAt.take())
@@ -318,10 +320,6 @@ struct Settlement {
 
   /// The managers whose turn the promise waits for.
   var turns: [Locked<SerialOrder>] { extras?.state.turns ?? [] }
-
-  private func isTurn(of scopes: [WorkScope]) -> Bool {
-    turns.isEmpty || turns.contains { turn in scopes.contains { $0.turn === turn } }
-  }
 
   /// The scopes of this promise's work.
   var scopes: [WorkScope] { extras?.state.scopes ?? [] }
