@@ -716,10 +716,8 @@ extension SerialOrder {
       record.settle(outcome)
       consequences.needed.end(record, outcome)
     }
-    if !record.observers.isEmpty {
-      consequences.needed.notify(record.observers, outcome)
-      record.observers = []
-    }
+    for observer in record.observers { consequences.needed.call { observer(outcome) } }
+    record.observers = []
     record.close(outcome)
     if isWork || outcome.stage == .failed || record.isolation != nil {
       if !isWork { consequences.needed.release(record) }
@@ -1026,8 +1024,7 @@ extension SerialOrder {
     isCancelRequested = true
     needsCleanup = true
     if let work = runningWork { consequences.needed.call(work.cancelWork) }
-    guard !cancelHandlers.isEmpty else { return }
-    consequences.needed.call(cancelHandlers)
+    for handler in cancelHandlers { consequences.needed.call(handler) }
     cancelHandlers = []
   }
 
@@ -1119,8 +1116,7 @@ extension SerialOrder {
   /// Wakes the callers that wait for a condition.
   @inline(never)
   mutating func wake(_ condition: Waiters.Condition, _ consequences: inout Consequences?) {
-    let woken = waiters.takeAll(condition)
-    if !woken.isEmpty { consequences.needed.call(woken) }
+    for wake in waiters.takeAll(condition) { consequences.needed.call(wake) }
   }
 
   /// Wakes callers after the number of waiting steps decreased by one.
