@@ -171,7 +171,7 @@ extension Locked where State == SerialOrder {
   func invalidate() {
     transition { $0.invalidate(&$1) }
     // Not before: steps whose work was canceled have ended now, and sent their event.
-    transition { order, _ in order.endEvents() }
+    transition { $0.endEvents(&$1) }
     // Each segment is released after the lock.
     while withLock({ $0.removeSegment() }) != nil {}
   }

@@ -49,8 +49,8 @@ extension PromiseManager {
     _ step: Step, at place: StepPlace = .last, reportsRefusal: Bool = true
   ) -> StepHandle {
     var work: Work? = step.promise == nil ? step.work.marked() : step.work
-    let admission = record(of: step).enter { record, order, _ in
-      order.add(&work, record, at: place, lock: self.order, owner: self)
+    let admission = record(of: step).enter { record, order, consequences in
+      order.add(&work, record, at: place, lock: self.order, owner: self, &consequences)
     }
     return accept(admission, name: step.name, reportsRefusal: reportsRefusal)
   }

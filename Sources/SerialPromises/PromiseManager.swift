@@ -156,8 +156,8 @@ public final class PromiseManager: StepRunner {
   private func enter(_ work: consuming Work, _ record: StepRecord?) -> SerialOrder.Admission {
     // Moved into the queue, which avoids a retain and a release of the closure.
     var work: Work? = work.marked()
-    return order.transition { order, _ in
-      order.add(&work, record, lock: self.order, owner: self)
+    return order.transition { order, consequences in
+      order.add(&work, record, lock: self.order, owner: self, &consequences)
     }
   }
 

@@ -28,12 +28,16 @@ class Caller: StepRecord, @unchecked Sendable {
     var turn = SerialOrder.Turn()
     let result = lock.transition { order, consequences -> Result<Bool, PromiseError> in
       var work: Work?
-      switch order.add(&work, self, at: place, lock: lock, owner: manager) {
+      switch order.add(&work, self, at: place, lock: lock, owner: manager, &consequences) {
       case .refused(let error): return .failure(error)
       case .entered(_, let id, let claims):
         self.id = id
         // Under the same lock: on an idle manager, the task does not wait.
-        if claims { turn = order.nextInTask(&consequences) }
+        // What the addition caused only wakes listeners, so it need not come first.
+        if claims {
+          order.beginTurn(.none, on: ThreadIdentity())
+          turn = order.next(&consequences)
+        }
         return .success(hasBegun)
       }
     }

@@ -8,6 +8,8 @@ final class Consequences {
   @exclusivity(unchecked) private var ended = Few<(work: StepRecord, outcome: StepOutcome)>()
   /// The work to cancel, because its step leaves the queue.
   @exclusivity(unchecked) private var leaving: [(work: StepRecord, id: Int)] = []
+  /// Resume tasks only, which should not wait for callbacks: before the other actions.
+  @exclusivity(unchecked) private var wakes: [() -> Void] = []
   @exclusivity(unchecked) private var actions: [() -> Void] = []
   @exclusivity(unchecked) private var released = Few<Any>()
 
@@ -26,11 +28,9 @@ final class Consequences {
     actions.append(action)
   }
 
-  /// Inserts actions before all others.
-  ///
-  /// They only resume tasks, which should not wait for callbacks.
-  func callFirst(_ actions: [() -> Void]) {
-    self.actions.insert(contentsOf: actions, at: 0)
+  /// Resumes a task.
+  func wake(_ resume: @escaping () -> Void) {
+    wakes.append(resume)
   }
 
   /// Retains a value until the lock is released, because its release may run user code.
@@ -44,7 +44,7 @@ final class Consequences {
   func perform(_ left: ([(work: StepRecord, id: Int)]) -> Void) {
     ended.forEach { $0.work.ended($0.outcome) }
     if !leaving.isEmpty { left(leaving) }
-    for action in actions { action() }
+    for action in wakes + actions { action() }
   }
 }
 

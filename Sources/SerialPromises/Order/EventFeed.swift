@@ -4,70 +4,32 @@
 /// events. There is no shared delivery queue, so no thread delivers another thread's events. The
 /// cost of a transition is proportional to the number of listeners and of its own events.
 ///
-/// Created for the first listener, and protected by the lock.
+/// Exists while there is a listener, and is protected by the lock.
 final class EventFeed {
-  private var buffers: [EventBuffer] = []
+  var buffers: [EventBuffer] = []
   private var began: ContinuousClock.Instant?
   private let now: @Sendable () -> ContinuousClock.Instant
-
-  // The pending effects of the current transition.
-  private var wakes: [() -> Void] = []
-  private var dropped: [StepEvent] = []
-
-  /// Whether there is a listener.
-  ///
-  /// Without one, no events are created.
-  var isWatched: Bool { !buffers.isEmpty }
 
   /// - Parameter now: Reads the clock that measures the steps.
   init(now: @escaping @Sendable () -> ContinuousClock.Instant) {
     self.now = now
   }
 
-  /// Whether effects remain to be performed after the lock is released.
-  var hasConsequences: Bool { !wakes.isEmpty || !dropped.isEmpty }
-
-  func append(_ event: StepEvent) {
-    for buffer in buffers {
-      let effect = buffer.append(event)
-      if let wake = effect.wake { wakes.append(wake) }
-      // The release of its error may run user code.
-      if let event = effect.dropped, event.hasError { dropped.append(event) }
-    }
+  func append(_ event: StepEvent, _ consequences: inout Consequences?) {
+    for buffer in buffers { buffer.append(event, &consequences) }
   }
 
-  func began(_ step: StepIdentity) {
+  func began(_ step: StepIdentity, _ consequences: inout Consequences?) {
     began = now()
-    append(.started(step))
+    append(.started(step), &consequences)
   }
 
-  func ended(_ step: StepIdentity, _ outcome: StepOutcome) {
+  func ended(
+    _ step: StepIdentity, _ outcome: StepOutcome, _ consequences: inout Consequences?
+  ) {
     let duration = began.map { $0.duration(to: now()) }
-    append(.finished(step, outcome, duration: duration))
+    append(.finished(step, outcome, duration: duration), &consequences)
     began = nil
-  }
-
-  func add(_ buffer: EventBuffer) {
-    buffers.append(buffer)
-  }
-
-  func remove(_ buffer: EventBuffer) {
-    buffers.removeAll { $0 === buffer }
-    if buffers.isEmpty { began = nil }
-  }
-
-  /// Ends the sequences after their buffered events.
-  func end() {
-    for buffer in buffers { wakes += buffer.end() }
-    buffers = []
-  }
-
-  /// Moves the pending effects to the consequences of the transition.
-  func moveConsequences(to consequences: inout Consequences?) {
-    if !wakes.isEmpty { consequences.needed.callFirst(wakes) }
-    if !dropped.isEmpty { consequences.needed.release(dropped) }
-    wakes = []
-    dropped = []
   }
 }
 
@@ -89,14 +51,14 @@ final class EventBuffer {
   /// The number of buffered events.
   var count: Int { events.count }
 
-  /// - Returns: The effects to perform after the lock is released: a listener to resume, and the
-  ///   event that was dropped.
-  func append(
-    _ event: StepEvent
-  ) -> (wake: (() -> Void)?, dropped: StepEvent?) {
-    if let listener = waiting.popFirst() { return ({ listener.resume(returning: event) }, nil) }
+  func append(_ event: StepEvent, _ consequences: inout Consequences?) {
+    if let listener = waiting.popFirst() {
+      return consequences.needed.wake { listener.resume(returning: event) }
+    }
     events.append(event)
-    return (nil, events.count > limit ? events.popFirst() : nil)
+    guard events.count > limit, let dropped = events.popFirst() else { return }
+    // The release of its error may run user code.
+    if case .finished(_, .failed, _) = dropped { consequences.needed.release(dropped) }
   }
 
   /// The next event, or nil in the optional at the end of the sequence.
@@ -109,14 +71,12 @@ final class EventBuffer {
     return nil
   }
 
-  /// Ends the sequence.
-  ///
-  /// - Returns: The listeners to resume after the lock is released.
-  func end() -> [() -> Void] {
+  /// Ends the sequence after its buffered events.
+  func end(_ consequences: inout Consequences?) {
     isEnded = true
-    var wakes: [() -> Void] = []
-    while let listener = waiting.popFirst() { wakes.append { listener.resume(returning: nil) } }
-    return wakes
+    while let listener = waiting.popFirst() {
+      consequences.needed.wake { listener.resume(returning: nil) }
+    }
   }
 
   /// Removes all events, for release after the lock is released.
@@ -124,13 +84,6 @@ final class EventBuffer {
     var all: [StepEvent] = []
     while let event = events.popFirst() { all.append(event) }
     return all
-  }
-}
-
-extension StepEvent {
-  fileprivate var hasError: Bool {
-    if case .finished(_, .failed, _) = self { return true }
-    return false
   }
 }
 
@@ -142,9 +95,8 @@ final class EventListener: @unchecked Sendable {
 
   init(_ lock: Locked<SerialOrder>, limit: Int) {
     self.lock = lock
-    let buffer = EventBuffer(limit: limit)
-    self.buffer = buffer
-    lock.withLock { $0.listen(buffer) { .now } }
+    buffer = EventBuffer(limit: limit)
+    lock.withLock { [buffer] in $0.listen(buffer) { .now } }
   }
 
   deinit {
@@ -161,12 +113,11 @@ final class EventListener: @unchecked Sendable {
 
   /// Ends the sequence immediately and discards its buffered events.
   func cancel() {
-    let (wakes, dropped) = lock.withLock { order in
-      order.feed?.remove(buffer)
-      return (buffer.end(), buffer.removeAll())
+    lock.transition { order, consequences in
+      order.stopListening(buffer)
+      buffer.end(&consequences)
+      consequences.needed.release(buffer.removeAll())
     }
-    for wake in wakes { wake() }
-    withExtendedLifetime(dropped) {}
   }
 }
 
@@ -177,13 +128,7 @@ extension Locked where State == SerialOrder {
     _ body: (inout SerialOrder, inout Consequences?) -> Result
   ) -> Result {
     var consequences: Consequences?
-    let result = withLock { order in
-      let result = body(&order, &consequences)
-      if order.feed?.hasConsequences == true {
-        order.feed?.moveConsequences(to: &consequences)
-      }
-      return result
-    }
+    let result = withLock { body(&$0, &consequences) }
     if let consequences { carryOut(consequences) }
     return result
   }

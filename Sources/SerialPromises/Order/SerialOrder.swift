@@ -225,23 +225,23 @@ struct SerialOrder {
   @inline(__always)
   mutating func add(
     _ work: inout Work?, _ record: StepRecord?, lock: Locked<SerialOrder>,
-    owner: (any StepRunner)?
+    owner: (any StepRunner)?, _ consequences: inout Consequences?
   ) -> Admission {
     if isClosed { return .refused(.closed) }
     if !hasRoom, let capacity = backpressure.capacity { return .refused(.full(capacity: capacity)) }
-    return enter(&work, record, lock: lock, owner: owner)
+    return enter(&work, record, lock: lock, owner: owner, &consequences)
   }
 
   @inline(__always)
   mutating func enter(
     _ work: inout Work?, _ record: StepRecord?, lock: Locked<SerialOrder>,
-    owner: (any StepRunner)?
+    owner: (any StepRunner)?, _ consequences: inout Consequences?
   ) -> Admission {
     if isIdle { idleMark = queue.end }
     let id = queue.end
     let record = queue.append(&work, record, lock: lock)
     waitingCount += 1
-    if let feed, feed.isWatched { feed.append(.added(StepIdentity(id: id, name: record.name))) }
+    feed?.append(.added(StepIdentity(id: id, name: record.name)), &consequences)
     return .entered(record, id: id, claims: claim(for: owner))
   }
 
@@ -363,7 +363,7 @@ struct SerialOrder {
     let work = slot.pointee.work.take()
     if backpressure.parked > 0 { leftQueue(slot.pointee.record, &consequences) }
     waitingCountDecreased(&consequences)
-    if let feed, feed.isWatched { feed.began(firstStep) }
+    feed?.began(firstStep, &consequences)
     if work == nil { return grant(slot.pointee.record) }
     return Turn(move: .run, work: work, id: queue.first)
   }
@@ -624,11 +624,11 @@ extension SerialOrder {
       if case .cancelled = outcome { consequences.needed.release(error) }
       // A cancellation is not reported, as that of a promise.
       isReceived =
-        isCancelled || isCancellation || endsItself || policy == .stop || feed?.isWatched == true
+        isCancelled || isCancellation || endsItself || policy == .stop || feed != nil
     } else {
       outcome = .succeeded
     }
-    if let feed, feed.isWatched { feed.ended(segment.identity(of: id), outcome) }
+    feed?.ended(segment.identity(of: id), outcome, &consequences)
     close(id, in: segment, outcome, endsWork: true, isReceived: isReceived, &consequences)
     if case .failed(let error) = outcome { apply(policy, to: error, &consequences) }
     return outcome
@@ -667,9 +667,14 @@ extension SerialOrder {
   mutating func listen(
     _ buffer: EventBuffer, now: @escaping @Sendable () -> ContinuousClock.Instant
   ) {
-    let feed = feed ?? EventFeed(now: now)
-    self.feed = feed
-    feed.add(buffer)
+    if feed == nil { feed = EventFeed(now: now) }
+    feed?.buffers.append(buffer)
+  }
+
+  /// Removes a listener.
+  mutating func stopListening(_ buffer: EventBuffer) {
+    feed?.buffers.removeAll { $0 === buffer }
+    if feed?.buffers.isEmpty == true { feed = nil }
   }
 
   private mutating func apply(
@@ -834,7 +839,7 @@ extension SerialOrder {
     if isClosed { return .refused(.closed) }
     let hasRoom = hasRoom
     var work: Work? = work
-    let admission = enter(&work, record, lock: lock, owner: owner)
+    let admission = enter(&work, record, lock: lock, owner: owner, &consequences)
     if hasRoom {
       consequences.needed.call { admitted(true) }
     } else if case .entered = admission {
@@ -865,9 +870,9 @@ extension SerialOrder {
   /// Adds a step at a place.
   mutating func add(
     _ work: inout Work?, _ record: StepRecord, at place: StepPlace,
-    lock: Locked<SerialOrder>, owner: (any StepRunner)?
+    lock: Locked<SerialOrder>, owner: (any StepRunner)?, _ consequences: inout Consequences?
   ) -> Admission {
-    let admission = add(&work, record, lock: lock, owner: owner)
+    let admission = add(&work, record, lock: lock, owner: owner, &consequences)
     // Under the same lock: no other thread has seen the step elsewhere.
     switch (admission, place) {
     case (.refused, _), (_, .last): break
@@ -1001,14 +1006,14 @@ extension SerialOrder {
       }
     }
     settleAfterCancel(&consequences)
-    if endsEvents { endEvents() }
+    if endsEvents { endEvents(&consequences) }
   }
 
   private mutating func cancelled(
     _ id: Int, in segment: Segment, endsWork: Bool, _ consequences: inout Consequences?
   ) {
     segment.slot(id).pointee.stage = .cancelled
-    if let feed, feed.isWatched { feed.append(.cancelled(segment.identity(of: id))) }
+    feed?.append(.cancelled(segment.identity(of: id)), &consequences)
     close(id, in: segment, .cancelled, endsWork: endsWork, isReceived: true, &consequences)
   }
 
@@ -1072,9 +1077,10 @@ extension SerialOrder {
   }
 
   /// Ends the events of an invalidated order, after those of the steps that leave on other threads.
-  mutating func endEvents() {
+  mutating func endEvents(_ consequences: inout Consequences?) {
     endsEvents = leavingCount > 0
-    if !endsEvents { feed?.end() }
+    guard !endsEvents, let feed = feed.take() else { return }
+    for buffer in feed.buffers { buffer.end(&consequences) }
   }
 
   /// Removes the segments of an invalidated order one at a time: releasing the first would recurse.
@@ -1129,7 +1135,7 @@ extension SerialOrder {
   /// Wakes the callers that wait for idleness, and sends the event.
   mutating func becomeIdle(_ consequences: inout Consequences?) {
     if !waiters.isEmpty { wake(.idle, &consequences) }
-    if let feed, feed.isWatched { feed.append(.idle) }
+    feed?.append(.idle, &consequences)
   }
 
   /// The fraction of finished steps, with the running step's progress, since the queue was last

@@ -126,12 +126,10 @@ struct EventTests {
     #expect(manager.order.withLock { $0.feed == nil })
     do {
       let events = manager.events()
-      #expect(manager.order.withLock { $0.feed?.isWatched } == true)
+      #expect(manager.order.withLock { $0.feed != nil })
       withExtendedLifetime(events) {}
     }
-    #expect(manager.order.withLock { $0.feed?.isWatched } == false)
-    manager.add { then in then() }
-    #expect(manager.order.withLock { $0.feed?.hasConsequences } == false)
+    #expect(manager.order.withLock { $0.feed == nil })
   }
 
   // Fails if events are queued for another thread to deliver, or a listener's buffer is not
@@ -145,13 +143,12 @@ struct EventTests {
     var consequences: Consequences?
     for _ in 1...1_000 {
       var work: Work? = Work { then in then() }
-      _ = order.add(&work, nil, lock: lock, owner: nil)
+      _ = order.add(&work, nil, lock: lock, owner: nil, &consequences)
       order.beginTurn(.allowance(1), on: ThreadIdentity())
       if order.next(&consequences).move == .again { _ = order.next(&consequences) }
       _ = order.handlerReturned(.called, &consequences)
       #expect(buffers.allSatisfy { $0.count <= 16 })
     }
-    #expect(order.feed?.hasConsequences == false)
     #expect(consequences == nil, "no listener waits, and no event has an error")
     while order.removeSegment() != nil {}
   }
@@ -167,7 +164,7 @@ struct EventTests {
     order.listen(buffer) { start + .seconds(times.withLock { $0.next() } ?? 0) }
     var consequences: Consequences?
     var work: Work? = Work { then in then() }
-    _ = order.add(&work, nil, lock: lock, owner: nil)
+    _ = order.add(&work, nil, lock: lock, owner: nil, &consequences)
     order.beginTurn(.allowance(1), on: ThreadIdentity())
     while order.next(&consequences).move == .again {}
     #expect(times.withLock { $0.next() } == 2, "it was read at the start, and only then")
@@ -185,13 +182,15 @@ struct EventTests {
     let buffer = EventBuffer(limit: 2)
     let event = await withCheckedContinuation { continuation in
       guard case .none = buffer.next(continuation) else { return }
-      let first = buffer.append(.idle)
-      #expect(first.dropped == nil && buffer.count == 0)
+      var consequences: Consequences?
+      buffer.append(.idle, &consequences)
+      #expect(buffer.count == 0)
+      let wakes = consequences.take()
       for count in 1...4 {
-        let next = buffer.append(.idle)
-        #expect(next.wake == nil && (next.dropped != nil) == (count > 2))
+        buffer.append(.idle, &consequences)
+        #expect(consequences == nil && buffer.count == min(count, 2))
       }
-      first.wake?()
+      wakes?.perform { _ in }
     }
     #expect(event != nil && buffer.count == 2)
   }
@@ -208,7 +207,7 @@ struct EventTests {
     await listening.passed()
     listener.cancel()
     #expect(await listener.value == 0)
-    #expect(manager.order.withLock { $0.feed?.isWatched } == false)
+    #expect(manager.order.withLock { $0.feed == nil })
   }
 
   // Fails if a buffer of size 0 stores an event; traps if the size is negative.

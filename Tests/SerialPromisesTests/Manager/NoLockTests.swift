@@ -241,7 +241,7 @@ import Testing
     }
     await listener.value
     manager.add { then in then() }
-    #expect(manager.order.withLock { $0.feed?.isWatched } == false)
+    #expect(manager.order.withLock { $0.feed == nil })
   }
 
   // Hangs if the old diagnostics handler is released while the new one is set.

@@ -217,7 +217,7 @@ struct WhereHandlersRunTests {
       var work: Work? = Work { _ in }
       guard
         case .entered(let record, let id, _) = order.add(
-          &work, StepRecord(lock), lock: lock, owner: nil)
+          &work, StepRecord(lock), lock: lock, owner: nil, &consequences)
       else { return nil }
       return (record, id)
     }

@@ -84,19 +84,19 @@ struct OrderUnderTest {
     switch event {
     case .add:
       var work: Work? = Work { _ in }
-      return entered(order.add(&work, nil, lock: lock, owner: nil))
+      return entered(order.add(&work, nil, lock: lock, owner: nil, &news))
     case .addWork:
       var work: Work? = Work { _ in }
       let record = WorkUnderTest(lock, order.queue.end, notified)
-      return entered(order.add(&work, record, lock: lock, owner: nil))
+      return entered(order.add(&work, record, lock: lock, owner: nil, &news))
     case .addTurn:
       var work: Work?
       return entered(
-        order.add(&work, TurnUnderTest(lock, order.queue.end, notified), lock: lock, owner: nil))
+        order.add(&work, TurnUnderTest(lock, order.queue.end, notified), lock: lock, owner: nil, &news))
     case .addOnActor:
       var work: Work? = Work { _ in }
       let record = StepRecord(lock, isolation: MainActor.shared)
-      return entered(order.add(&work, record, lock: lock, owner: nil))
+      return entered(order.add(&work, record, lock: lock, owner: nil, &news))
     case .takeTurn:
       guard let id = order.grantAtOnce(lock, &news) else { return "not at once" }
       records.append(nil)
@@ -111,7 +111,7 @@ struct OrderUnderTest {
     case .addAt(let place):
       var work: Work? = Work { _ in }
       return entered(
-        order.add(&work, StepRecord(lock), at: self.place(place), lock: lock, owner: nil))
+        order.add(&work, StepRecord(lock), at: self.place(place), lock: lock, owner: nil, &news))
     case .move(let id, let place):
       return "moved \(order.move(id, record(id), to: self.place(place)) != nil)"
     case .addWhenRoom:
