@@ -241,7 +241,7 @@ extension PromiseManager {
     guard let handle = handle.withLock({ $0 }) else { return }
     order.transition { order, consequences in
       // With room, the step stays in the queue, and the adder returns its handle.
-      guard order.backpressure.isParked(handle.record) else { return }
+      guard order.backpressure.isParked(handle.id) else { return }
       order.cancel(handle.id, handle.record, &consequences)
     }
   }

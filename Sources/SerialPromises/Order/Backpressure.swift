@@ -9,14 +9,13 @@ struct Backpressure {
   /// The maximum number of waiting steps; nil means no limit.
   let capacity: Int?
 
-  /// The waiting adders, numbered in the order of arrival.
+  /// The waiting adders, by the numbers of their steps, which are in the order of arrival.
   ///
   /// Does not hold the step records, because they would retain the errors of the steps.
   private(set) var line: [Int: Admitted] = [:]
 
   /// No adder with a smaller number waits.
   private var first = 0
-  private var end = 0
 
   init(capacity: Int?) {
     self.capacity = capacity
@@ -25,20 +24,18 @@ struct Backpressure {
   /// The number of adders that wait.
   var parked: Int { line.count }
 
-  mutating func park(_ record: StepRecord, _ admitted: @escaping Admitted) {
-    record.adder = end
-    line[end] = admitted
-    end += 1
+  mutating func park(_ id: Int, _ admitted: @escaping Admitted) {
+    // Otherwise the search for the first would visit all steps since the last that was parked.
+    if line.isEmpty { first = id }
+    line[id] = admitted
   }
 
-  func isParked(_ record: StepRecord) -> Bool { record.adder.map { line[$0] != nil } ?? false }
+  func isParked(_ id: Int) -> Bool { line[id] != nil }
 
   /// Removes the adder of a step that has left the queue.
   ///
   /// - Returns: The callback of the adder, if it was waiting for room.
-  mutating func unpark(_ record: StepRecord?) -> Admitted? {
-    record?.adder.flatMap { line.removeValue(forKey: $0) }
-  }
+  mutating func unpark(_ id: Int) -> Admitted? { line.removeValue(forKey: id) }
 
   /// - Returns: The callback of the oldest waiting adder.
   mutating func admitFirst() -> Admitted? {

@@ -361,7 +361,7 @@ struct SerialOrder {
     let slot = queue.firstSlot
     slot.pointee.stage = .running
     let work = slot.pointee.work.take()
-    if backpressure.parked > 0 { leftQueue(slot.pointee.record, &consequences) }
+    if backpressure.parked > 0 { leftQueue(queue.first, &consequences) }
     waitingCountDecreased(&consequences)
     feed?.began(firstStep, &consequences)
     if work == nil { return grant(slot.pointee.record) }
@@ -842,25 +842,17 @@ extension SerialOrder {
     let admission = enter(&work, record, lock: lock, owner: owner, &consequences)
     if hasRoom {
       consequences.needed.call { admitted(true) }
-    } else if case .entered = admission {
-      backpressure.park(record, admitted)
+    } else if case .entered(_, let id, _) = admission {
+      backpressure.park(id, admitted)
     }
     return admission
   }
 
-  /// Admits the first parked adder after a step with room has left.
-  mutating func admitParked(_ consequences: inout Consequences?) {
-    if let admitted = backpressure.admitFirst() { consequences.needed.call { admitted(true) } }
-  }
-
-  /// Updates the parked adders when the step with this record is about to run.
-  mutating func leftQueue(_ record: StepRecord?, _ consequences: inout Consequences?) {
+  /// Admits an adder when step `id` has left, or is about to run.
+  mutating func leftQueue(_ id: Int, _ consequences: inout Consequences?) {
     // A step that was itself parked, and was moved, leaves no room behind.
-    if let admitted = backpressure.unpark(record) {
-      consequences.needed.call { admitted(true) }
-    } else {
-      admitParked(&consequences)
-    }
+    let admitted = backpressure.unpark(id) ?? backpressure.admitFirst()
+    if let admitted { consequences.needed.call { admitted(true) } }
   }
 }
 
@@ -926,7 +918,7 @@ extension SerialOrder {
     case .waiting:
       let wasParked = cancelWaiting(id, in: segment, &consequences)
       // A step that was itself parked leaves no room behind.
-      if !wasParked { admitParked(&consequences) }
+      if !wasParked { leftQueue(id, &consequences) }
       settleAfterCancel(&consequences)
     case .running: requestCancel(&consequences)
     case .leaving, .succeeded, .failed, .cancelled, .moved: break
@@ -984,7 +976,7 @@ extension SerialOrder {
     waitingCount -= 1
     waitingCountDecreased(&consequences)
     if let work = slot.pointee.work.take() { consequences.needed.release(work) }
-    let admitted = backpressure.unpark(record)
+    let admitted = backpressure.unpark(id)
     if let admitted { consequences.needed.call { admitted(false) } }
     if let record, record.leavesFirst {
       slot.pointee.stage = .leaving

@@ -33,9 +33,6 @@ class StepRecord: @unchecked Sendable {
   /// The failure of the step, until something receives it.
   @exclusivity(unchecked) var unreceived: UnreceivedFailure?
 
-  /// The number of the adder, if it had to wait for room.
-  @exclusivity(unchecked) var adder: Int?
-
   init(_ lock: Locked<SerialOrder>, name: String? = nil, isolation: (any Actor)? = nil) {
     self.lock = lock
     self.name = name
