@@ -224,12 +224,16 @@ struct SerialOrder {
 
   @inline(__always)
   mutating func add(
-    _ work: inout Work?, _ record: StepRecord?, lock: Locked<SerialOrder>,
-    owner: (any StepRunner)?, _ consequences: inout Consequences?
+    _ work: inout Work?, _ record: StepRecord?, at place: StepPlace = .last,
+    lock: Locked<SerialOrder>, owner: (any StepRunner)?, _ consequences: inout Consequences?
   ) -> Admission {
     if isClosed { return .refused(.closed) }
     if !hasRoom, let capacity = backpressure.capacity { return .refused(.full(capacity: capacity)) }
-    return enter(&work, record, lock: lock, owner: owner, &consequences)
+    let admission = enter(&work, record, lock: lock, owner: owner, &consequences)
+    if case .last = place { return admission }
+    // Under the same lock: no other thread has seen the step elsewhere.
+    if case .entered(let record, let id, _) = admission { move(id, record, to: place) }
+    return admission
   }
 
   @inline(__always)
@@ -859,20 +863,6 @@ extension SerialOrder {
 // MARK: Places
 
 extension SerialOrder {
-  /// Adds a step at a place.
-  mutating func add(
-    _ work: inout Work?, _ record: StepRecord, at place: StepPlace,
-    lock: Locked<SerialOrder>, owner: (any StepRunner)?, _ consequences: inout Consequences?
-  ) -> Admission {
-    let admission = add(&work, record, lock: lock, owner: owner, &consequences)
-    // Under the same lock: no other thread has seen the step elsewhere.
-    switch (admission, place) {
-    case (.refused, _), (_, .last): break
-    case (.entered(_, let id, _), _): move(id, record, to: place)
-    }
-    return admission
-  }
-
   /// Moves step `id`, if it waits.
   ///
   /// - Returns: The number of visited slots, for tests: bounded by a few segments, independent of
