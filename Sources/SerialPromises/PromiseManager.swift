@@ -171,7 +171,7 @@ public final class PromiseManager: StepRunner {
       return StepHandle(record, id: id)
     case .refused(let error):
       if reportsRefusal { report(.refused(error)) }
-      return StepHandle(StepRecord(order, name: name, refused: error), id: 0)
+      return StepHandle(StepRecord(order, name: name, outcome: .failed(error)), id: 0)
     }
   }
 

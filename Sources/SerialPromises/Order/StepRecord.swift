@@ -33,18 +33,15 @@ class StepRecord: @unchecked Sendable {
   /// The failure of the step, until something receives it.
   @exclusivity(unchecked) var unreceived: UnreceivedFailure?
 
-  init(_ lock: Locked<SerialOrder>, name: String? = nil, isolation: (any Actor)? = nil) {
+  /// - Parameter outcome: That of a refused step.
+  init(
+    _ lock: Locked<SerialOrder>, name: String? = nil, isolation: (any Actor)? = nil,
+    outcome: StepOutcome? = nil
+  ) {
     self.lock = lock
     self.name = name
     self.isolation = isolation
-  }
-
-  /// Creates the record of a refused step.
-  init(_ lock: Locked<SerialOrder>, name: String?, refused error: any Error) {
-    self.lock = lock
-    self.name = name
-    isolation = nil
-    outcome = .failed(error)
+    self.outcome = outcome
   }
 
   /// Adds the step.
