@@ -112,27 +112,23 @@ struct RunningStep: Sendable {
   /// The mark of the task, but not that of a closure's handler, which exists in debug builds only.
   static var ofWork: RunningStep? { current.flatMap { $0.isOfHandler ? nil : $0 } }
 
-  private final class Outer: Sendable {
-    let step: RunningStep
-    init(_ step: RunningStep) { self.step = step }
-  }
-
   private let lock: Locked<SerialOrder>
   private let id: Int
-  private let outer: Outer?
+  /// The step that waits for this one, in an array, because a structure cannot contain another of its type.
+  private let outer: [RunningStep]?
   private let isOfHandler: Bool
 
   init(lock: Locked<SerialOrder>, id: Int, outer: RunningStep?, isOfHandler: Bool = false) {
     self.lock = lock
     self.id = id
-    self.outer = outer.map(Outer.init)
+    self.outer = outer.map { [$0] }
     self.isOfHandler = isOfHandler
   }
 
   /// The steps of a mark, without those that have ended, which would accumulate.
   static func running(_ mark: RunningStep?) -> RunningStep? {
     guard let mark else { return nil }
-    return sequence(first: mark, next: \.outer?.step).filter(\.isRunning).reversed()
+    return sequence(first: mark, next: \.outer?.first).filter(\.isRunning).reversed()
       .reduce(nil) { RunningStep(lock: $1.lock, id: $1.id, outer: $0) }
   }
 
@@ -143,7 +139,7 @@ struct RunningStep: Sendable {
     _ lock: Locked<SerialOrder>, in mark: RunningStep? = current
   ) -> StepIdentity? {
     guard let mark else { return nil }
-    for step in sequence(first: mark, next: \.outer?.step) where step.lock === lock {
+    for step in sequence(first: mark, next: \.outer?.first) where step.lock === lock {
       let identity = lock.withLock { $0.isRunning(step.id) ? $0.runningStep : nil }
       if let identity { return identity }
     }
