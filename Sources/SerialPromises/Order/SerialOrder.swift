@@ -514,13 +514,11 @@ struct SerialOrder {
       return .counted
     default:
       if isAbandoned { return then(id: id, error: nil, &consequences) }
-      report(.timedOut(firstStep), &consequences)
+      consequences.needed.call { [diagnostics, firstStep] in
+        (diagnostics ?? .shared).report(.timedOut(firstStep))
+      }
       return .counted
     }
-  }
-
-  private func report(_ diagnostic: Diagnostic, _ consequences: inout Consequences?) {
-    consequences.needed.call { [diagnostics] in (diagnostics ?? .shared).report(diagnostic) }
   }
 
   /// The state of `then` when its handler returns.
@@ -602,8 +600,7 @@ extension SerialOrder {
     }
     if needsCleanup {
       // Their release may run user code.
-      if !cancelHandlers.isEmpty { consequences.needed.release(cancelHandlers) }
-      if !timers.isEmpty { consequences.needed.release(timers) }
+      consequences.needed.release((cancelHandlers, timers))
       (cancelHandlers, timers) = ([], [])
       (needsCleanup, isCancelRequested, isGraceOver) = (false, false, false)
       (hasOutcome, isAbandoned) = (false, false)
@@ -754,7 +751,7 @@ extension SerialOrder {
     let delay = throttle.delay(at: time)
     if delay > .zero, !throttle.hasWaited, !isPaused, waitingCount > 0 {
       phase = .throttled
-      throttle.beginWait(delay)
+      throttle.wait = (delay, throttle.wait.ticket + 1)
       if !waiters.isEmpty { wake(.atRest, &consequences) }
       return Turn(move: .leave)
     }
@@ -1010,15 +1007,11 @@ extension SerialOrder {
     guard !isCancelRequested, !endsItself else { return }
     isCancelRequested = true
     needsCleanup = true
-    if let work = runningWork { consequences.needed.call(work.cancelWork) }
+    if let record = queue.firstSlot.pointee.record, record.isWork {
+      consequences.needed.call(record.cancelWork)
+    }
     for handler in cancelHandlers { consequences.needed.call(handler) }
     cancelHandlers = []
-  }
-
-  /// The record of the running step, if it is also its work.
-  private var runningWork: StepRecord? {
-    guard let record = queue.firstSlot.pointee.record, record.isWork else { return nil }
-    return record
   }
 
   /// Checks whether the queue has become idle after the last waiting step was canceled.

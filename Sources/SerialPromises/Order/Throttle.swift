@@ -9,7 +9,7 @@ final class Throttle {
   private var oldest = 0
 
   /// The current wait and its ticket, while the order is throttled.
-  private(set) var wait: (duration: Duration, ticket: Int) = (.zero, 0)
+  var wait: (duration: Duration, ticket: Int) = (.zero, 0)
 
   /// The timer that ends the wait.
   var timer: Timer?
@@ -35,9 +35,5 @@ final class Throttle {
       starts[oldest] = time
       oldest = (oldest + 1) % rate.starts
     }
-  }
-
-  func beginWait(_ duration: Duration) {
-    wait = (duration, wait.ticket + 1)
   }
 }

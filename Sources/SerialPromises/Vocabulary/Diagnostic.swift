@@ -158,12 +158,9 @@ public struct DiagnosticHandler: Sendable {
     get { current.withLock { $0 } }
     set {
       // Swapped, so that the old closure is released after the lock.
-      let old = current.withLock { place in
-        let old = place
-        place = newValue
-        return old
-      }
-      withExtendedLifetime(old) {}
+      var handler = newValue
+      current.withLock { swap(&$0, &handler) }
+      withExtendedLifetime(handler) {}
     }
   }
 
