@@ -259,7 +259,7 @@ extension PromiseManager {
         &consequences)
       // Before the adder can be notified, because it reads the handle.
       if case .entered(let record, let id, _) = admission {
-        handle.withLock { $0 = StepHandle(record, id: id) }
+        handle.withLock { $0 = StepHandle(record: record, id: id) }
       }
       return admission
     }

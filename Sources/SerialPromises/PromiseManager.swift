@@ -168,10 +168,10 @@ public final class PromiseManager: StepRunner {
     switch admission {
     case .entered(let record, let id, let claims):
       if claims { startTurn(only: id) }
-      return StepHandle(record, id: id)
+      return StepHandle(record: record, id: id)
     case .refused(let error):
       if reportsRefusal { report(.refused(error)) }
-      return StepHandle(StepRecord(order, name: name, outcome: .failed(error)), id: 0)
+      return StepHandle(record: StepRecord(order, name: name, outcome: .failed(error)), id: 0)
     }
   }
 

@@ -29,11 +29,6 @@ public struct StepHandle: Sendable {
 
   let record: StepRecord
 
-  init(_ record: StepRecord, id: Int) {
-    self.record = record
-    self.id = id
-  }
-
   /// The step's number in its manager, counted from 1 in the order of addition; 0 if the step was
   /// refused.
   ///

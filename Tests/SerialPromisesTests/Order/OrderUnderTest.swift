@@ -180,7 +180,7 @@ struct OrderUnderTest {
     switch place {
     case .first: .first
     case .last: .last
-    case .before(let id): .before(StepHandle(record(id), id: id))
+    case .before(let id): .before(StepHandle(record: record(id), id: id))
     }
   }
 

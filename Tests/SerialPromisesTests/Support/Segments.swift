@@ -24,6 +24,6 @@ extension PromiseManager {
         &consequences)
     }
     guard case .entered(let record, let id, _) = admission else { return nil }
-    return StepHandle(record, id: id)
+    return StepHandle(record: record, id: id)
   }
 }
