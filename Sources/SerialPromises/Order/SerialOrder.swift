@@ -412,7 +412,7 @@ struct SerialOrder {
     else { return false }
     let slot = queue.firstSlot
     guard slot.pointee.record == nil else { return false }
-    slot.pointee.stage = .succeeded
+    slot.pointee.stage = .over
     queue.popFirst()
     phase = .resting
     return true
@@ -577,26 +577,22 @@ extension SerialOrder {
   mutating func end(_ error: (any Error)?, _ consequences: inout Consequences?) {
     phase = .claimed
     stepProgress = Progress()
-    let slot = queue.firstSlot
-    // The common case: success without observers.
-    if error == nil, slot.pointee.record == nil, !needsCleanup, feed == nil {
-      slot.pointee.stage = .succeeded
-      queue.popFirst()
-    } else {
+    // Seldom: the common case is success without observers.
+    if error != nil || queue.firstSlot.pointee.record != nil || needsCleanup || feed != nil {
       endWatched(error, &consequences)
     }
+    queue.firstSlot.pointee.stage = .over
+    queue.popFirst()
   }
 
   private mutating func endWatched(
     _ error: (any Error)?, _ consequences: inout Consequences?
   ) {
-    if hasOutcome {
-      queue.firstSlot.pointee.stage = .failed
+    if !hasOutcome {
+      settle(error, isTimedOut: false, &consequences)
+    } else if let error {
       // The release of this error may run user code.
-      if let error { consequences.needed.release(error) }
-    } else {
-      let outcome = settle(error, isTimedOut: false, &consequences)
-      queue.firstSlot.pointee.stage = outcome.stage
+      consequences.needed.release(error)
     }
     if needsCleanup {
       // Their release may run user code.
@@ -605,14 +601,12 @@ extension SerialOrder {
       (needsCleanup, isCancelRequested, isGraceOver) = (false, false, false)
       (hasOutcome, isAbandoned) = (false, false)
     }
-    queue.popFirst()
   }
 
   /// Gives the running step its outcome.
-  @discardableResult
   private mutating func settle(
     _ error: (any Error)?, isTimedOut: Bool, _ consequences: inout Consequences?
-  ) -> StepOutcome {
+  ) {
     let id = queue.first
     let segment = queue.firstSegment
     let isCancelled = isCancelRequested && !isTimedOut
@@ -632,7 +626,6 @@ extension SerialOrder {
     feed?.ended(segment.identity(of: id), outcome, &consequences)
     close(id, in: segment, outcome, endsWork: true, isReceived: isReceived, &consequences)
     if case .failed(let error) = outcome { apply(policy, to: error, &consequences) }
-    return outcome
   }
 
   /// Registers a callback for the end of step `id`.
@@ -705,7 +698,9 @@ extension SerialOrder {
     _ consequences: inout Consequences?
   ) {
     let record = queue.existingRecord(of: id, in: segment)
+    var holdsError = false
     if case .failed(let error) = outcome {
+      holdsError = true
       // Only handles retain the error. This may be its last reference.
       consequences.needed.release(error)
       if !isReceived, record?.receivesFailures != true, record?.observers.isEmpty != false {
@@ -725,7 +720,7 @@ extension SerialOrder {
     for observer in record.observers { consequences.needed.call { observer(outcome) } }
     record.observers = []
     record.close(outcome)
-    if isWork || outcome.stage == .failed || record.isolation != nil {
+    if isWork || holdsError || record.isolation != nil {
       if !isWork { consequences.needed.release(record) }
       segment.slot(id).pointee.record = record.name.map { StepRecord(record.lock, name: $0) }
     } else if record.name == nil {
@@ -908,7 +903,7 @@ extension SerialOrder {
       if !wasParked { leftQueue(id, &consequences) }
       settleAfterCancel(&consequences)
     case .running: requestCancel(&consequences)
-    case .leaving, .succeeded, .failed, .cancelled, .moved: break
+    case .leaving, .over, .moved: break
     }
   }
 
@@ -991,7 +986,7 @@ extension SerialOrder {
   private mutating func cancelled(
     _ id: Int, in segment: Segment, endsWork: Bool, _ consequences: inout Consequences?
   ) {
-    segment.slot(id).pointee.stage = .cancelled
+    segment.slot(id).pointee.stage = .over
     feed?.append(.cancelled(segment.identity(of: id)), &consequences)
     close(id, in: segment, .cancelled, endsWork: endsWork, isReceived: true, &consequences)
   }
@@ -1125,15 +1120,5 @@ extension SerialOrder {
   /// Records the progress of the running step `id`.
   mutating func report(_ fraction: Double, of id: Int) -> Progress.Change {
     isRunning(id) ? stepProgress.report(fraction) : .unchanged
-  }
-}
-
-extension StepOutcome {
-  var stage: Slot.Stage {
-    switch self {
-    case .succeeded: .succeeded
-    case .failed: .failed
-    case .cancelled: .cancelled
-    }
   }
 }

@@ -34,12 +34,13 @@ struct Slot {
   var record: StepRecord?
 
   enum Stage: UInt8 {
-    /// → running, leaving, cancelled, moved
+    /// → running, leaving, over, moved
     case waiting
-    /// → succeeded, failed, cancelled
+    /// → over
     case running
-    case succeeded, failed, cancelled
-    /// The step was canceled, and its work is being canceled. → cancelled
+    /// The step has ended; its record has the outcome.
+    case over
+    /// The step was canceled, and its work is being canceled. → over
     case leaving
     /// The step waits in another slot of the queue.
     case moved

@@ -106,7 +106,7 @@ class StepRecord: @unchecked Sendable {
     case .waiting, .leaving: return .waiting
     case .running: return .running
     // Other outcomes close the record.
-    case .succeeded, .failed, .cancelled, .moved, nil: return .over(.succeeded)
+    case .over, .moved, nil: return .over(.succeeded)
     }
   }
 }

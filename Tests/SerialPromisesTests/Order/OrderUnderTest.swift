@@ -66,10 +66,8 @@ struct OrderUnderTest {
 
   func observation(_ result: String) -> Observation {
     let stages = records.indices.map { index in
-      let stage =
-        records[index]?.state(of: index + 1).stage
-        ?? segments[index].slot(index + 1).pointee.stage
-      return stage == .leaving ? .waiting : stage
+      records[index]?.state(of: index + 1).stage
+        ?? segments[index].slot(index + 1).pointee.stage.withoutOutcome
     }
     return Observation(
       result: result, notified: notified.withLock { $0 }.sorted(),
@@ -324,8 +322,18 @@ extension OrderEvent.Ending {
   }
 }
 
+extension Slot.Stage {
+  fileprivate var withoutOutcome: StepStage {
+    switch self {
+    case .waiting, .leaving: .waiting
+    case .running: .running
+    case .over, .moved: .succeeded
+    }
+  }
+}
+
 extension StepHandle.State {
-  fileprivate var stage: Slot.Stage {
+  fileprivate var stage: StepStage {
     switch self {
     case .waiting: .waiting
     case .running: .running

@@ -46,7 +46,7 @@ struct Observation: Equatable {
   var published: [String] = []
   var phase = SerialOrder.Phase.resting
   var running: Int?
-  var stages: [Slot.Stage] = []
+  var stages: [StepStage] = []
   var waiting = 0
   var parked = 0
   var isIdle = true
@@ -59,7 +59,7 @@ struct Observation: Equatable {
 /// A naive implementation of the rules of a serial order, with arrays.
 struct ReferenceModel: Equatable {
   struct Step: Equatable {
-    var stage = Slot.Stage.waiting
+    var stage = StepStage.waiting
     var isParked = false
     var isWork = false
     /// Whether only its own code ends it.
@@ -149,7 +149,7 @@ struct ReferenceModel: Equatable {
     }
   }
 
-  func stage(_ id: Int) -> Slot.Stage { steps[id - 1].stage }
+  func stage(_ id: Int) -> StepStage { steps[id - 1].stage }
 
   private func isTurn(_ id: Int) -> Bool { steps[id - 1].isTurn }
 
@@ -158,11 +158,13 @@ struct ReferenceModel: Equatable {
     (isWatched || id % 2 == 0) && !steps[id - 1].isAtOnce
   }
 
-  private func stageOfHandle(_ id: Int) -> Slot.Stage {
+  private func stageOfHandle(_ id: Int) -> StepStage {
     // Without an outcome, a step waits until its work has been canceled. A step that has timed out
     // occupies its slot until it ends.
     if stage(id) == .leaving { return .waiting }
-    return id == running && !hasHandle(id) ? .running : stage(id)
+    if hasHandle(id) { return stage(id) }
+    // Only a handle has the outcome.
+    return id == running ? .running : stage(id).isOver ? .succeeded : stage(id)
   }
 
   var observation: Observation {
@@ -478,7 +480,7 @@ extension ReferenceModel {
 
   private mutating func end(_ id: Int, _ ending: OrderEvent.Ending) {
     let isReceived = isWatched || policy == .stop || isAskedToStop || ending == .cancellation
-    let stage: Slot.Stage =
+    let stage: StepStage =
       switch ending {
       case .success: .succeeded
       case .cancellation where isAskedToStop: .cancelled
@@ -490,7 +492,7 @@ extension ReferenceModel {
     (isAbandoned, isGraceOver, hasSwept, self.ending) = (false, false, false, nil)
   }
 
-  private mutating func settle(_ id: Int, _ stage: Slot.Stage, isReceived: Bool) {
+  private mutating func settle(_ id: Int, _ stage: StepStage, isReceived: Bool) {
     steps[id - 1].stage = stage
     if isWatched { notified.append("\(id) \(stage)") }
     if steps[id - 1].isWork { notified.append("work \(id) \(stage)") }
@@ -690,4 +692,21 @@ extension SerialOrder.Phase {
 extension OrderEvent {
   /// Whether a storm avoids the event, because it ends most steps.
   var isRare: Bool { [.cancelAll, .cancelWaiting, .pause].contains(self) }
+}
+
+/// The stage of a step, with its outcome.
+enum StepStage: UInt8 {
+  case waiting, running, succeeded, failed, cancelled, leaving
+
+  var isOver: Bool { self != .waiting && self != .running }
+}
+
+extension StepOutcome {
+  var stage: StepStage {
+    switch self {
+    case .succeeded: .succeeded
+    case .failed: .failed
+    case .cancelled: .cancelled
+    }
+  }
 }
