@@ -28,10 +28,10 @@ public struct AllFailedError: Error, CustomStringConvertible {
 }
 
 extension AllFailedError: NestedError {
-  var parts: [NestedErrorPart] {
-    guard let first = errors.first else { return [.error(PromiseError.noPromises)] }
-    let rest = errors.dropFirst().flatMap { [NestedErrorPart.text("; "), .error($0)] }
-    return [.text("all \(errors.count) promises failed: "), .error(first)] + rest
+  var parts: [Any] {
+    guard let first = errors.first else { return [PromiseError.noPromises] }
+    let rest = errors.dropFirst().flatMap { ["; ", $0] as [Any] }
+    return ["all \(errors.count) promises failed: ", first] + rest
   }
 }
 

@@ -39,8 +39,8 @@ public struct WhenError<Position: Hashable & Sendable>: Error, CustomStringConve
 }
 
 extension WhenError: NestedError {
-  var parts: [NestedErrorPart] {
-    [.text("the promise at \(position) failed: "), .error(underlying)]
+  var parts: [Any] {
+    ["the promise at \(position) failed: ", underlying]
   }
 }
 

@@ -67,8 +67,8 @@ public struct RetryError: Error, CustomStringConvertible {
 }
 
 extension RetryError: NestedError {
-  var parts: [NestedErrorPart] {
-    [.text("failed in \(attempts) \(attempts == 1 ? "attempt" : "attempts"): "), .error(lastError)]
+  var parts: [Any] {
+    ["failed in \(attempts) \(attempts == 1 ? "attempt" : "attempts"): ", lastError]
   }
 }
 

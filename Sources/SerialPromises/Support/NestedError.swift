@@ -3,14 +3,8 @@ protocol NestedError: Error {
   /// The contained errors.
   var causes: ErrorList { get }
 
-  /// The parts of the description, in order.
-  var parts: [NestedErrorPart] { get }
-}
-
-/// A part of the description of a nested error.
-enum NestedErrorPart {
-  case text(String)
-  case error(any Error)
+  /// The parts of the description, in order: texts and errors.
+  var parts: [Any] { get }
 }
 
 extension NestedError {
@@ -19,12 +13,12 @@ extension NestedError {
   /// Iterative, because errors may be nested to any depth.
   var joinedParts: String {
     var text = ""
-    var rest = Array(parts.reversed())
+    var rest: [Any] = parts.reversed()
     while let part = rest.popLast() {
-      switch part {
-      case .text(let more): text += more
-      case .error(let error as any NestedError): rest += error.parts.reversed()
-      case .error(let error): text += "\(error)"
+      if let error = part as? any NestedError {
+        rest += error.parts.reversed()
+      } else {
+        text += "\(part)"
       }
     }
     return text
