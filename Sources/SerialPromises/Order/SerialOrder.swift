@@ -681,9 +681,7 @@ extension SerialOrder {
       if let failure { consequences.needed.release(failure) }
       failure = error
     case .cancelRest:
-      // The thread that ends the step holds the claim, and checks for idleness when it calls
-      // `next`.
-      cancelWaitingWithoutSettling(&consequences)
+      cancelWaiting(&consequences)
     }
   }
 }
@@ -919,25 +917,12 @@ extension SerialOrder {
 
   /// Cancels the waiting steps, but not the running step.
   ///
+  /// Admits no parked adder: its step would be canceled next.
+  ///
   /// - Returns: The number of visited slots, for tests: proportional to the number of waiting
   ///   steps.
   @discardableResult
   mutating func cancelWaiting(_ consequences: inout Consequences?) -> Int {
-    guard waitingCount > 0 else { return 0 }
-    let visited = cancelWaitingWithoutSettling(&consequences)
-    settleAfterCancel(&consequences)
-    return visited
-  }
-
-  /// Cancels the waiting steps.
-  ///
-  /// The caller checks whether the queue has become idle.
-  ///
-  /// Admits no parked adder: its step would be canceled next.
-  ///
-  /// - Returns: The number of visited slots.
-  @discardableResult
-  mutating func cancelWaitingWithoutSettling(_ consequences: inout Consequences?) -> Int {
     guard waitingCount > 0 else { return 0 }
     var visited = 0
     while let (segment, ids) = queue.nextToSweep() {
@@ -946,6 +931,7 @@ extension SerialOrder {
         _ = cancelWaiting(id, in: segment, &consequences)
       }
     }
+    settleAfterCancel(&consequences)
     return visited
   }
 
@@ -1038,8 +1024,9 @@ extension SerialOrder {
   /// No caller waits for idleness, because waiting retains the manager, and no idle event follows.
   /// Then end the events, and remove the segments with `removeSegment`.
   mutating func invalidate(_ consequences: inout Consequences?) {
-    isClosed = true
-    cancelWaitingWithoutSettling(&consequences)
+    // Claimed for ever: no idle event follows.
+    (isClosed, phase) = (true, .claimed)
+    cancelWaiting(&consequences)
     queue.removeSpare()
     if let token = spareToken.take() { consequences.needed.release(token) }
     if !companions.isEmpty { consequences.needed.release(companions) }
