@@ -33,7 +33,7 @@ class StepRecord: @unchecked Sendable {
   /// The failure of the step, until something receives it.
   @exclusivity(unchecked) var unreceived: UnreceivedFailure?
 
-  /// - Parameter outcome: That of a refused step.
+  /// The outcome is that of a refused step.
   init(
     _ lock: Locked<SerialOrder>, name: String? = nil, isolation: (any Actor)? = nil,
     outcome: StepOutcome? = nil

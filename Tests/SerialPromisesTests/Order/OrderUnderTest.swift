@@ -90,7 +90,8 @@ struct OrderUnderTest {
     case .addTurn:
       var work: Work?
       return entered(
-        order.add(&work, TurnUnderTest(lock, order.queue.end, notified), lock: lock, owner: nil, &news))
+        order.add(
+          &work, TurnUnderTest(lock, order.queue.end, notified), lock: lock, owner: nil, &news))
     case .addOnActor:
       var work: Work? = Work { _ in }
       let record = StepRecord(lock, isolation: MainActor.shared)
