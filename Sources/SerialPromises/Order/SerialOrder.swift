@@ -408,11 +408,9 @@ struct SerialOrder {
   /// Ends such a step, if it succeeded and nothing follows.
   mutating func endGranted(_ id: Int) -> Bool {
     guard waitingCount == 0, waiters.isEmpty, feed == nil, owner == nil, !needsCleanup,
-      queue.first == id
+      queue.first == id, queue.firstSlot.pointee.record == nil
     else { return false }
-    let slot = queue.firstSlot
-    guard slot.pointee.record == nil else { return false }
-    slot.pointee.stage = .over
+    queue.firstSlot.pointee.stage = .over
     queue.popFirst()
     phase = .resting
     return true
