@@ -141,6 +141,7 @@ extension Task where Failure == Never, Success == Void {
   ///   - priority: Its priority.
   ///   - inContext: Whether it belongs to the code of the calling task, with its task-local values.
   ///   - operation: Its work.
+  /// - Returns: The task.
   @discardableResult
   static func startingHere(
     _ priority: TaskPriority? = nil, inContext: Bool = false,

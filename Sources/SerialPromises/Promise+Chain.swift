@@ -1,9 +1,10 @@
 import Dispatch
 
 // The operators of a chain. A synchronous handler runs on a queue or on the actor of its isolation;
-// an asynchronous handler runs in its own task. Each operator has only these two overloads, and a
-// single meaning: more would make the compiler take minutes for long chains. For `finally`, the
-// label distinguishes them: two overloads without it would double the time for the links before it.
+// an asynchronous handler runs in its own task. Each operator has only these two overloads without a
+// label, and a single meaning: more would make the compiler take minutes for long chains. `finally` has
+// one: two would double the time for the links before it. With `on:`, a handler belongs to no actor:
+// otherwise it would silently run on that of the code around it, and not on the queue.
 
 extension Promise {
   // MARK: Values

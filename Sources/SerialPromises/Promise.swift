@@ -24,9 +24,9 @@
 /// settles the promise (Promises/A+ 2.2). They run on other threads, so they may start before that
 /// code returns. They are dispatched one after another, in the order of attachment. Handlers for
 /// the same serial queue, handlers for the main actor, and handlers without a queue are each called
-/// in that order. A busy queue delays only its own handlers. By default, handlers run on a thread
-/// of the global pool; `on:` selects a dispatch queue; a `@MainActor` closure runs on the main
-/// actor; an asynchronous handler, and any of `finally` without a queue, runs in its own task, and
+/// in that order. A busy queue delays only its own handlers. A handler isolated to an actor, as in code of
+/// the main actor, runs on that actor; others on a thread of the global pool; `on:` selects a dispatch
+/// queue; an asynchronous handler, and any of `finally` without a queue, runs in its own task, and
 /// the next handler starts at its first suspension. A handler that blocks delays the handlers that it made runnable; ``wait(timeout:)``
 /// does not.
 ///

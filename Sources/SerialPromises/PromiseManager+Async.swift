@@ -3,8 +3,8 @@ import Dispatch
 extension PromiseManager {
   /// Runs asynchronous work as a step and returns its value.
   ///
-  /// The work runs in a task of its own, with the task-local values of the calling task and its
-  /// priority at the call, on no actor. Canceling the calling task cancels the step: a waiting step will not run, and a
+  /// The work runs in a task of its own, with the task-local values of the calling task and its priority at the
+  /// call, and on the actor of its closure. Canceling the calling task cancels the step: a waiting step will not run, and a
   /// running step's task is canceled. If the calling task is already canceled, no step is added.
   ///
   /// For code that stays on its actor, or uses values that are not `Sendable`, and for less overhead,
@@ -55,6 +55,7 @@ extension PromiseManager {
   ///
   /// - Parameter operation: The work.
   /// - Returns: The result of the work.
+  /// - Throws: As the other.
   @_disfavoredOverload
   nonisolated(nonsending) public func run<Value: Sendable>(
     @_inheritActorContext
@@ -190,6 +191,7 @@ extension PromiseManager {
   ///
   /// - Parameter handler: The work; it must call `then`.
   /// - Returns: The step's handle.
+  /// - Throws: As the other.
   @_disfavoredOverload
   @discardableResult
   nonisolated(nonsending) public func addWhenRoom(

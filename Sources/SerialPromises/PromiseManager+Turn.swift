@@ -68,6 +68,7 @@ extension PromiseManager {
   ///
   /// - Parameter body: The code.
   /// - Returns: The value of `body`.
+  /// - Throws: As the other.
   @_disfavoredOverload
   nonisolated(nonsending) public func withTurn<Value, Failure: Error>(
     _ body: nonisolated(nonsending) () async throws(Failure) -> Value

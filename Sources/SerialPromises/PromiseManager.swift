@@ -19,7 +19,8 @@ import Dispatch
 /// ends when the promise is settled *and* its work has ended. Each step sees the writes of the
 /// previous one.
 ///
-/// **Threads.** Without `on:`, handlers run on the thread that made the step runnable: the one that
+/// **Threads.** A handler isolated to an actor, as in code of the main actor, runs on that actor. Others,
+/// without `on:`, run on the thread that made the step runnable: the one that
 /// added it to an idle manager, called the previous step's `then`, or resumed the manager. After a
 /// few milliseconds, when a handler has returned, the remaining steps run on a global queue, so
 /// that no thread is occupied for long. In a task, a call of `then`, and additions and resumptions

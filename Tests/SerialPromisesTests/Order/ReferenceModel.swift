@@ -419,7 +419,7 @@ extension ReferenceModel {
       return "leave"
     }
     let mustWait = rate != nil && !hasWaited && due > time ?? .max
-    // Whoever may run any handler checks the rate first.
+    // A holder of the claim that may run any handler checks the rate first.
     if steps[id - 1].isOnActor, step != id, allowance == 0 || !mustWait { return "goToActor \(id)" }
     guard allowance > 0 || isTurn(id) || step == id else { return "handOver" }
     if rate != nil {
