@@ -57,6 +57,15 @@ let package = Package(
       cSettings: gnuSource,
       swiftSettings: strict
     ),
+    // A user's app: its code belongs to the main actor, unless it says otherwise.
+    .testTarget(
+      name: "MainActorTests",
+      dependencies: ["SerialPromises"],
+      swiftSettings: strict + [
+        .defaultIsolation(MainActor.self),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+      ]
+    ),
     .executableTarget(
       name: "Benchmarks",
       dependencies: ["SerialPromises"],
