@@ -111,6 +111,15 @@ struct StepsOnActorTests {
     #expect(text(await second.outcome) == "succeeded")
   }
 
+  // Stops the program if a step whose handler has returned counts as one that needs this thread.
+  @MainActor
+  @Test("waitUntilIdle on the main thread waits for a step of the main actor that ends elsewhere")
+  func blocking() throws {
+    let manager = PromiseManager()
+    manager.add { then in DispatchQueue.global().async { then() } }
+    try manager.waitUntilIdle()
+  }
+
   // Overflows the stack if steps of the main actor nest.
   @MainActor
   @Test("many steps of the main actor use constant stack", .shows(Managing.onActor))

@@ -40,18 +40,25 @@ struct TrapMessageTests {
   }
 
   // Times out, and so exits with success, if the thread waits for handlers that only it could run.
+  // Also for a waiting step of the main actor, and for work of the main actor.
   @Test(
-    "waitUntilIdle on the main thread, for a manager on the main queue, traps with the reason",
-    .shows(Promising.wait))
-  func mainThread() async {
+    "waitUntilIdle on the main thread, for what has to run there, traps with the reason",
+    .shows(Promising.wait), arguments: 0..<3)
+  func mainThread(_ way: Int) async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      [way] in
       endWithoutBacktrace()
       onOwnThread {
         Promise.value(0, after: .seconds(5)).fulfilled { _ in exit(EXIT_SUCCESS) }
       }
       await MainActor.run {
-        let manager = PromiseManager(on: .main)
-        manager.add { then in then() }
+        let manager = PromiseManager(on: way == 0 ? .main : nil)
+        if way == 1 {
+          manager.add { then in
+            Promise.value((), after: .milliseconds(1)).fulfilled { @Elsewhere in then() }
+          }
+        }
+        if way < 2 { manager.add { then in then() } } else { manager.enqueue { 1 } }
         try? manager.waitUntilIdle()
       }
     }
