@@ -188,7 +188,7 @@ public final class PromiseManager: StepRunner {
   @inline(never)
   func startTurn(only id: Int? = nil) {
     guard runsOnThisThread else { return continueElsewhere() }
-    guard Task.isCurrent else { return drain(.all) }
+    guard Task.isCurrent else { return drain(id == SerialOrder.noStep ? .insideThen : .all) }
     // A handler would inherit the task-local values, priority and cancellation of the task, and
     // occupy a thread of the cooperative pool. The task may belong to the previous step, or to a
     // step of another manager.
@@ -316,9 +316,12 @@ public final class PromiseManager: StepRunner {
     guard MainQueue.is((turn.object as? StepRecord)?.isolation), MainQueue.isCurrent else {
       return false
     }
+    return switch reach {
+    case .insideThen: false
     // In a task, only the step that the task has added: as in `startTurn`.
-    if case .only(turn.id) = reach { return true }
-    return !Task.isCurrent
+    case .only(turn.id): true
+    case .allowance, .only, .onActor: !Task.isCurrent
+    }
   }
 
   /// Continues a turn on the actor of the next step.

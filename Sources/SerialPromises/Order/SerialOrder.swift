@@ -291,6 +291,9 @@ struct SerialOrder {
     case only(Int)
     /// That of this step, if it is next: the holder is on its actor.
     case onActor(of: Int)
+    /// All of steps that belong to no actor: the holder is inside a call of `then`. Others begin outside it,
+    /// because its caller, on the same actor, may go on to change what they have set: `then?(); then = nil`.
+    case insideThen
 
     static let all = Reach.allowance(.max)
     static let none = Reach.only(noStep)
@@ -301,16 +304,20 @@ struct SerialOrder {
     turnThread = thread
     (allowance, onlyStep, stepOfActor) = (0, SerialOrder.noStep, SerialOrder.noStep)
     switch reach {
-    case .allowance(let count): allowance = throttle == nil ? count : -count
+    case .allowance(let count): allowance = count
+    case .insideThen: allowance = .max
     case .only(let id): onlyStep = id
     case .onActor(let id): (onlyStep, stepOfActor) = (id, id)
     }
+    if throttle != nil { allowance.negate() }
   }
 
   /// Allows again what a turn of one step allowed: the step may have been canceled since.
   mutating func repeatTurn(_ reach: Reach, on thread: ThreadIdentity) {
-    if case .allowance = reach { return }
-    beginTurn(reach, on: thread)
+    switch reach {
+    case .allowance, .insideThen: break
+    case .only, .onActor: beginTurn(reach, on: thread)
+    }
   }
 
   /// A number that no step has.

@@ -97,7 +97,7 @@ final class Token: Sendable {
     guard let manager = end(error, reportsLate: reportsLate, &startsNext, &next, &token) else {
       return
     }
-    if startsNext { manager.continueTurn(&next, &token, .all) } else { manager.continueTurn() }
+    if startsNext { manager.continueTurn(&next, &token, .insideThen) } else { manager.continueTurn() }
   }
 
   /// As `call`, but the caller continues the queue.
@@ -148,7 +148,7 @@ final class Token: Sendable {
       // The next step begins under the same lock, unless something must happen in between.
       startsNext = startsNext && consequences == nil && manager?.runsOnThisThread == true
       if startsNext {
-        order.beginTurn(.all, on: ThreadIdentity())
+        order.beginTurn(.insideThen, on: ThreadIdentity())
         next = order.next(&consequences)
         if case .run = next.move { token = order.takeToken() }
       }

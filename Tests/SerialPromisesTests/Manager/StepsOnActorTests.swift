@@ -120,6 +120,29 @@ struct StepsOnActorTests {
     try manager.waitUntilIdle()
   }
 
+  // Fails if the next handler runs inside the call of `then`: its `then` is forgotten, and its step fails.
+  @MainActor
+  @Test("a delegate of the main actor may call its then and forget it afterwards")
+  func forgetful() async {
+    let (manager, delegate) = (PromiseManager(), Delegate())
+    let steps = (1...3).map { _ in manager.add { then in delegate.then = then } }
+    for step in steps {
+      // Outside a task, as most delegates are called.
+      DispatchQueue.main.async { MainActor.assumeIsolated { delegate.finish() } }
+      #expect(text(await step.outcome) == "succeeded")
+    }
+  }
+
+  @MainActor
+  private final class Delegate {
+    var then: Then?
+
+    func finish() {
+      then?()
+      then = nil
+    }
+  }
+
   // Overflows the stack if steps of the main actor nest.
   @MainActor
   @Test("many steps of the main actor use constant stack", .shows(Managing.onActor))
