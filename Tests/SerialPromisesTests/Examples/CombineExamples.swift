@@ -23,6 +23,32 @@ struct CombineExamples: StandIns {
     #expect(try await Promise.value(1).value == 1)
     #expect(await Promise<Int>.failure(error).outcome.hasPrefix("failed"))
     #expect(try await Promise.on(queue) { compute() }.value == 7)
+    #expect(try await Promise { @concurrent in compute() }.value == 7)
+  }
+
+  private struct Late: Error {
+    let cause: any Error
+    init(_ cause: any Error) { self.cause = cause }
+  }
+
+  // Fails if the first search is not replaced, or an error is another one.
+  @Test("replacing, and errors")
+  func replacing() async throws {
+    var search: Promise<Int>?
+    for _ in 1...2 {
+      search?.cancel()
+      search = Promise.value((), after: .milliseconds(5)).then { fetch(1) }.start()
+    }
+    #expect(try await search?.value == 10)
+    let promise = Promise<Int>.failure(Missing())
+    let late = promise.recover { error in throw Late(error) }
+    await #expect(throws: Late.self) { try await late.value }
+    do { _ = try await when(a, late).value } catch {
+      #expect((error as? WhenError<Int>)?.underlying is Late)
+    }
+    do { _ = try await Promise<Int> { throw Missing() }.retry(1).value } catch {
+      #expect((error as? RetryError)?.lastError is Missing)
+    }
   }
 
   // Fails if an operator has another outcome.

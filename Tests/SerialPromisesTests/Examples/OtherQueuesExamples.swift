@@ -23,6 +23,13 @@ struct OtherQueuesExamples: StandIns {
       show(url); then()
     }
     manager.add(Download(name: url))
+    let compute = { @Sendable in show("computed") }
+    manager.add(Promise { @concurrent in compute() })
+    manager.add(fetch(url).map { show($0) })
+    manager.add { @MainActor then in then() }
+    manager.add(when(urls.lazy.map { fetch($0) }, concurrently: 3))
+    manager.add { then in then(then.isCancelled || Task.isCancelled ? CancellationError() : nil) }
+    #expect(manager.progress <= 1)
     let both = manager.serially([fetch(url), fetch(url)])
     #expect(try await both.value == ["text of page", "text of page"])
     let step = Step { then in then() }

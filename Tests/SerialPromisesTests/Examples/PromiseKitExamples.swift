@@ -57,7 +57,7 @@ struct PromiseKitExamples {
     let deferred = Deferred<Int>()
     let promise = deferred.promise
     let work = { @Sendable (value: Int) in "\(value) \(onMainActor())" }
-    let background = promise.map { work($0) }
+    let background = promise.map(on: .global()) { work($0) }
     await MainActor.run { deferred.fulfill(1) }
     #expect(await background.outcome == "1 false")
   }
@@ -70,6 +70,7 @@ struct PromiseKitExamples {
     let work = { @Sendable (value: Int) in value + (DispatchQueue.getSpecific(key: key) ?? 0) }
     #expect(await promise.map(on: queue) { work($0) }.outcome == "6")
     #expect(await Promise.on(.global()) { compute() }.outcome == "42")
+    #expect(await Promise { @concurrent in compute() }.outcome == "42")
   }
 
   // Fails if the chain does not begin.
