@@ -1,45 +1,25 @@
 /// Recreates a promise from copies of the cold promises that it was made from.
 ///
-/// A node for each promise, with the nodes of its sources. All operations are iterative, because
-/// chains and combinations may be nested to any depth.
-final class Restart: Sendable {
+/// A list: chains and combinations may be nested to any depth.
+struct Restart: Sendable {
   /// Recreates a promise from those that it depends on.
   typealias Make = @Sendable ([AnyPromise]) -> AnyPromise
 
-  /// The identity of the promise: two nodes of the same promise recreate it once.
-  private let id: ObjectIdentifier
-  private let make: Make
-  private let sources: Parts<Restart>
-
-  /// Whether the promise cannot start again.
-  private let isSame: Bool
-
-  private init(_ core: Core, _ make: Make? = nil, _ sources: [Restart] = []) {
-    id = ObjectIdentifier(core)
-    self.make = make ?? { _ in AnyPromise(core: core, lifeline: nil) }
-    self.sources = Parts(sources)
-    isSame = make == nil
+  /// The recreation of one promise, even if several others depend on it.
+  private struct Part {
+    let id: ObjectIdentifier
+    let make: Make
+    let sources: [ObjectIdentifier]
   }
 
-  deinit {
-    sources.release { $0.sources.take() }
-  }
+  /// Each after those that need it.
+  private let parts: [Part]
 
   /// Recreates the promise.
   func callAsFunction() -> AnyPromise {
     var made: [ObjectIdentifier: AnyPromise] = [:]
-    var frontier = [(node: self, hasSources: false)]
-    while let (node, hasSources) = frontier.popLast() {
-      guard made[node.id] == nil else { continue }
-      let sources = node.sources.all
-      if hasSources || sources.isEmpty {
-        made[node.id] = node.make(sources.compactMap { made[$0.id] })
-      } else {
-        frontier.append((node, true))
-        for source in sources.reversed() { frontier.append((source, false)) }
-      }
-    }
-    guard let result = made[id] else { preconditionFailure("the last promise has been made") }
+    for part in parts.reversed() { made[part.id] = part.make(part.sources.compactMap { made[$0] }) }
+    guard let result = made[parts[0].id] else { preconditionFailure("it has been made") }
     return result
   }
 
@@ -49,44 +29,43 @@ final class Restart: Sendable {
   static func of(_ promise: Core) -> Restart? {
     // Retains the cores, so that no other core reuses the address, and with it the identity, of a
     // released one.
-    var nodes: [ObjectIdentifier: (core: Core, node: Restart)] = [:]
-    var begun: Set<ObjectIdentifier> = []
-    var frontier: [(core: Core, sources: Upstream.Sources?)] = [(promise, nil)]
-    while let (core, sources) = frontier.popLast() {
+    var found: [ObjectIdentifier: Core] = [:]
+    var parts: [Part] = []
+    var starting: Set<ObjectIdentifier> = []
+    func add(_ core: Core, _ make: Make?, _ sources: [Core] = []) {
       let id = ObjectIdentifier(core)
-      if let sources {
-        let node = { (core: Core) in nodes[ObjectIdentifier(core)]?.node }
-        nodes[id] = (core, restart(of: core, sources, node))
-        continue
-      }
-      guard begun.insert(id).inserted else { continue }
-      let (recipe, upstream) = core.withLock { ($0.recipe, $0.upstream) }
-      if let sources = upstream?.sources(of: core) {
-        frontier.append((core, sources))
-        sources.forEach { source, _ in frontier.append((source, nil)) }
-      } else if let copy = recipe?.copy {
-        nodes[id] = (core, Restart(core, { [traits = core.traits] _ in copy(traits) }))
-      } else {
-        nodes[id] = (core, Restart(core))
-      }
+      if make != nil { starting.insert(id) }
+      let make = make ?? { _ in AnyPromise(core: core, lifeline: nil) }
+      parts.append(Part(id: id, make: make, sources: sources.map(ObjectIdentifier.init)))
     }
-    return nodes[ObjectIdentifier(promise)].flatMap { $0.node.isSame ? nil : $0.node }
-  }
-
-  private static func restart(
-    of core: Core, _ sources: Upstream.Sources, _ node: (Core) -> Restart?
-  ) -> Restart {
-    let (make, cores) =
-      switch sources {
-      case .one(let source, let reaction):
-        // Under the lock and while listed: otherwise the reaction may be running and giving up its
-        // handler.
-        (source.withLock { _ in reaction.isListed ? reaction.recipe : nil }, [source])
-      case .many(let junction): (junction.recipe, junction.sources)
+    promise.visit { core in
+      guard found.updateValue(core, forKey: ObjectIdentifier(core)) == nil else { return nil }
+      let (recipe, upstream) = core.withLock { ($0.recipe, $0.upstream) }
+      if upstream == nil, let copy = recipe?.copy {
+        add(core, { [traits = core.traits] _ in copy(traits) })
+      } else if upstream == nil {
+        add(core, nil)
       }
-    let nodes = cores.compactMap(node)
-    guard let make, nodes.count == cores.count, nodes.contains(where: { !$0.isSame })
-    else { return Restart(core) }
-    return Restart(core, make, nodes)
+      return upstream
+    } leave: { core, sources in
+      let (make, cores) =
+        switch sources {
+        case .one(let source, let reaction):
+          // Under the lock and while listed: otherwise the reaction may be running and giving up its
+          // handler.
+          (source.withLock { _ in reaction.isListed ? reaction.recipe : nil }, [source])
+        case .many(let junction): (junction.recipe, junction.sources)
+        }
+      let startsAgain = cores.contains { starting.contains(ObjectIdentifier($0)) }
+      if startsAgain, let make { add(core, make, cores) } else { add(core, nil) }
+    }
+    guard starting.contains(ObjectIdentifier(promise)) else { return nil }
+    // Without those that only a promise which cannot start again depends on.
+    var needed: Set = [ObjectIdentifier(promise)]
+    return Restart(
+      parts: parts.reversed().filter { part in
+        if needed.contains(part.id) { needed.formUnion(part.sources) }
+        return needed.contains(part.id)
+      })
   }
 }

@@ -25,15 +25,7 @@ extension Core {
       found.root?.take()
       if let recipe = found.recipe { recipes.append((recipe, core)) }
       if let source = found.parkedAt { parked.append((source, core)) }
-      switch found.upstream?.sources(of: core) {
-      case nil: break
-      case .one(let source, _): frontier.append(source)
-      case .many(let junction):
-        var sources: [Core] = []
-        junction.forEachSource { source, _ in sources.append(source) }
-        // Visits the sources in order.
-        for source in sources.reversed() { frontier.append(source) }
-      }
+      found.upstream?.sources(of: core).forEachFromLast { frontier.append($0) }
     }
     if let step = RunningStep.of(scopes) {
       // Marked, because work that waits for its own manager would deadlock.
@@ -63,6 +55,25 @@ extension Core {
     }
   }
 
+  /// Visits this promise and its dependencies, in order.
+  ///
+  /// - Parameters:
+  ///   - enter: Returns what a promise depends on; nil if that has been visited.
+  ///   - leave: Called for a promise that depends on others, after them.
+  func visit(
+    _ enter: (Core) -> Upstream?, leave: (_ core: Core, _ sources: Upstream.Sources) -> Void
+  ) {
+    var frontier = Few<(core: Core, sources: Upstream.Sources?)>((self, nil))
+    while let (core, sources) = frontier.popLast() {
+      if let sources {
+        leave(core, sources)
+      } else if let sources = enter(core)?.sources(of: core) {
+        frontier.append((core, sources))
+        sources.forEachFromLast { frontier.append(($0, nil)) }
+      }
+    }
+  }
+
   /// Propagates the progress of all dependencies to this promise.
   ///
   /// - Returns: The number of visited promises.
@@ -70,15 +81,10 @@ extension Core {
   func watch() -> Int {
     // Each promise follows its dependencies.
     var watched: [(core: Core, sources: Upstream.Sources)] = []
-    var frontier = Few<(core: Core, sources: Upstream.Sources?)>((self, nil))
-    while let (core, sources) = frontier.popLast() {
-      if let sources {
-        watched.append((core, sources))
-      } else if let upstream = core.withLock({ $0.watch() }), let upstream {
-        let sources = upstream.sources(of: core)
-        frontier.append((core, sources))
-        sources.forEach { source, _ in frontier.append((source, nil)) }
-      }
+    visit {
+      $0.withLock { $0.watch() } ?? nil
+    } leave: {
+      watched.append(($0, $1))
     }
     // Earlier progress was not propagated, so it is computed here. All promises rise before the
     // propagation: otherwise each rise would propagate through the whole chain.

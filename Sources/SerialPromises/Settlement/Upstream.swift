@@ -47,4 +47,15 @@ extension Upstream.Sources {
     case .many(let junction): junction.forEachSource(body)
     }
   }
+
+  /// Calls `body` for each dependency, from the last to the first: a stack then has the first on top.
+  ///
+  /// Leaves out the promises of `when(concurrently:)`, which are demanded when they are pulled, and
+  /// contribute no progress.
+  func forEachFromLast(_ body: (Core) -> Void) {
+    switch self {
+    case .one(let source, _): body(source)
+    case .many(let junction): junction.sources.reversed().forEach(body)
+    }
+  }
 }
