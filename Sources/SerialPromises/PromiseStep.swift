@@ -224,7 +224,7 @@ extension Core {
 final class PromiseStepRecord: StepRecord, @unchecked Sendable {
   // Sendable as its superclass: mutable state is accessed only under the lock.
 
-  /// The number of the step; 0 before its addition.
+  /// The number of the step, when it has been added.
   private var id = 0
   /// Listed by the promise until the step has ended.
   private var place: Reservation?
@@ -270,9 +270,8 @@ final class PromiseStepRecord: StepRecord, @unchecked Sendable {
   }
 
   fileprivate func cancelStep() {
-    lock.transition { order, consequences in
-      if id > 0 { order.cancel(id, self, &consequences) }
-    }
+    // Without a segment before the addition: nothing is canceled.
+    lock.transition { $0.cancel(id, self, &$1) }
   }
 
   /// Ends the reservation.
