@@ -174,7 +174,11 @@ extension Core {
       attach(end)
       watch()
       demand(in: scopes)
-      if let step = deadlockedStep(in: scopes) { endDeadlock(then, end, step) }
+      // The promise waits for a later step of the same manager.
+      if let step = deadlockedStep(in: scopes), withdraw(end, cancelling: false) {
+        (then.token.lock.withLock { $0.diagnostics } ?? .shared).report(.deadlock(step))
+        then(PromiseError.deadlock(step))
+      }
       Agenda.run { $0.append(withLock { $0.endStepHandler() }, of: self) }
     }
   }
@@ -185,13 +189,6 @@ extension Core {
     return deadlock { turn in
       scopes.contains { $0.turn === turn } ? turn.withLock { $0.runningStep } : nil
     }
-  }
-
-  /// Ends a step whose promise waits for a later step of the same manager, with an error.
-  private func endDeadlock(_ then: Then, _ end: StepEnd, _ step: StepIdentity) {
-    guard withdraw(end, cancelling: false) else { return }
-    (then.token.lock.withLock { $0.diagnostics } ?? .shared).report(.deadlock(step))
-    then(PromiseError.deadlock(step))
   }
 
   /// The caller's step that must end before this promise, or one of its dependencies, can start.
@@ -293,17 +290,12 @@ final class PromiseStepRecord: StepRecord, @unchecked Sendable {
       return withExtendedLifetime(released) {}
     }
     guard let promise = lock.withLock({ _ in promise }) else { return }
-    var isCancelled = false
-    if case .cancelled = outcome { isCancelled = true }
+    let isCancelled = if case .cancelled = outcome { true } else { false }
     // A step may also end before it starts its promise, for instance by a time limit.
     if isCancelled || promise.core.withLock({ !$0.isDemanded && $0.phase == .pending }) {
       leave(cancelling: true)
     }
-    passFailure(to: promise)
-  }
-
-  /// Leaves the report of a failure to the promise, which may have handlers of its own.
-  private func passFailure(to promise: AnyPromise) {
+    // Leaves the report of a failure to the promise, which may have handlers of its own.
     let isPassed = promise.core.withLock { $0.failure != nil && !$0.isCancellation }
     let isReceived = !isPassed || lock.withLock { _ in unreceived == nil }
     if isReceived { promise.core.withLock { $0.markFailureHandled() } }
