@@ -6,7 +6,7 @@ extension Promise: CustomStringConvertible {
   /// (fulfilled: 42)`, `promise "page" (failed: Missing())`, `promise "page" (not started)`.
   public var description: String {
     let state =
-      switch core.peek()?.result(of: Value.self) {
+      switch core.poll(handlesFailure: false)?.result(of: Value.self) {
       case nil: core.withLock { $0.isDemanded } ? "pending" : "not started"
       case .success(let value): "fulfilled: \(value)"
       case .failure(let error): "failed: \(error)"

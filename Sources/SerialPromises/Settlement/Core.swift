@@ -126,26 +126,19 @@ class Core: Reaction, @unchecked Sendable {
     return .failure(failure)
   }
 
-  /// The outcome, if it is known.
+  /// Reads the outcome.
   ///
-  /// Marks a failure as handled.
-  final func poll() -> Outcome? {
+  /// - Parameter handlesFailure: Whether to mark a failure as handled.
+  /// - Returns: The outcome, if it is known.
+  final func poll(handlesFailure: Bool = true) -> Outcome? {
     let (known, isForwarded) = withLock { settlement -> (Outcome?, Bool) in
       let outcome = outcome(settlement)
-      if case .failure = outcome { settlement.markFailureHandled() }
+      if handlesFailure, case .failure = outcome { settlement.markFailureHandled() }
       return (outcome, settlement.isForwarded)
     }
     guard isForwarded else { return known }
     rejoin()
-    return poll()
-  }
-
-  /// The outcome, if it is known.
-  ///
-  /// Does not mark a failure as handled.
-  final func peek() -> Outcome? {
-    rejoin()
-    return withLock { outcome($0) }
+    return poll(handlesFailure: handlesFailure)
   }
 
   private func outcome(_ settlement: borrowing Settlement) -> Outcome? {

@@ -87,13 +87,14 @@ extension World {
   private func decided(
     by members: [Promise<Parcel>], _ decides: (Outcome) -> Bool, _ combine: () -> Promise<Parcel>
   ) -> Promise<Parcel> {
-    let index = members.firstIndex { $0.core.peek().map(decides) ?? false }
+    let outcome = { (promise: Promise<Parcel>) in promise.core.poll(handlesFailure: false) }
+    let index = members.firstIndex { outcome($0).map(decides) ?? false }
     guard let index else { return combine() }
     // So that other threads settle some of the others before, some meanwhile, and some after.
     spin(upTo: 20)
     let result = combine()
-    let mayWin = members[...index].compactMap { $0.core.peek().map(Self.identity) }
-    let hasWon = result.core.peek().map { mayWin.contains(Self.identity($0)) } ?? false
+    let mayWin = members[...index].compactMap { outcome($0).map(Self.identity) }
+    let hasWon = outcome(result).map { mayWin.contains(Self.identity($0)) } ?? false
     if !hasWon { books.withLock { $0.report(.undecided, "input \(index) of \(members.count)") } }
     return result
   }
