@@ -106,19 +106,18 @@ extension Core {
     _ isAwaited: inout Bool, _ wasWithdrawn: inout Bool
   ) -> [(target: Core, isLost: Bool)] {
     let standsAlone = kind.standsAlone
-    var (reactions, released) = withLock { settlement in
+    var effects = withLock { settlement in
       if settlement.isAwaited(standsAlone: standsAlone) { isAwaited = true }
       if settlement.wasWithdrawn { wasWithdrawn = true }
       return settlement.invalidate()
     }
     // Otherwise a source that never settles would accumulate every combination it was part of.
-    released.upstream?.sources(of: self).forEach { source, reaction in
+    effects.released.upstream?.sources(of: self).forEach { source, reaction in
       _ = source.withdraw(reaction, cancelling: false)
     }
-    withExtendedLifetime(released) {}
-    released = (nil, nil)
+    effects.released = (nil, nil)
     var found: [(target: Core, isLost: Bool)] = []
-    while let reaction = reactions.popFirst() {
+    while let reaction = effects.due.popFirst() {
       if let target = reaction.target { found.append((target, reaction.sourceIsLost())) }
     }
     return found

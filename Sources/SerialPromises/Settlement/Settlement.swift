@@ -206,8 +206,10 @@ struct Settlement {
   mutating func rebind(_ old: Reaction, to adoption: Upstream) -> (
     released: Upstream?, isRebound: Bool
   ) {
-    guard phase == .pending, let upstream, upstream.isAdopted(by: old) else { return (nil, false) }
-    self.upstream = adoption
+    guard phase == .pending, case .adopted(_, let adopted) = upstream, adopted === old else {
+      return (nil, false)
+    }
+    defer { upstream = adoption }
     return (upstream, true)
   }
 
@@ -571,16 +573,16 @@ struct Settlement {
   /// Empties a promise that can no longer be started or accessed.
   ///
   /// A promise that is settled or being canceled keeps its pending reactions.
-  mutating func invalidate() -> (
-    reactions: DueList, released: (upstream: Upstream?, extras: Extras?)
-  ) {
-    guard phase == .pending else { return (DueList(), (nil, nil)) }
+  ///
+  /// - Returns: What to release, and the reactions, which do not run.
+  mutating func invalidate() -> Effects {
+    guard phase == .pending else { return Effects() }
     defer {
       upstream = nil
       extras = nil
     }
     // Removed under the lock: otherwise a withdrawal on another thread would race with the caller.
-    return (reactions.takeAll { _ in true }, (upstream, extras))
+    return Effects(due: reactions.takeAll { _ in true }, released: (upstream, extras))
   }
 
   private var neededExtras: Extras {

@@ -16,11 +16,6 @@ enum Upstream {
     case many(Junction)
   }
 
-  /// Whether this depends on `reaction`.
-  func isAdopted(by reaction: Reaction) -> Bool {
-    if case .adopted(_, let adoption) = self { adoption === reaction } else { false }
-  }
-
   /// The dependencies of `owner`, whose upstream this is.
   func sources(of owner: Core) -> Sources {
     switch self {

@@ -73,7 +73,7 @@ struct SettlementUnderTest {
 
   /// Releases everything, including reference cycles.
   mutating func invalidate() {
-    var (reactions, _) = settlement.invalidate()
+    var reactions = settlement.invalidate().due
     while reactions.popFirst() != nil {}
   }
 
