@@ -630,7 +630,16 @@ extension SerialOrder {
     }
     feed?.ended(segment.identity(of: id), outcome, &consequences)
     close(id, in: segment, outcome, endsWork: true, isReceived: isReceived, &consequences)
-    if case .failed(let error) = outcome { apply(policy, to: error, &consequences) }
+    guard case .failed(let error) = outcome else { return }
+    switch policy {
+    case .continue: break
+    case .stop:
+      isPaused = true
+      if let failure { consequences.needed.release(failure) }
+      failure = error
+    case .cancelRest:
+      cancelWaiting(&consequences)
+    }
   }
 
   /// Registers a callback for the end of step `id`.
@@ -676,22 +685,6 @@ extension SerialOrder {
     if feed?.buffers.isEmpty == true { feed = nil }
   }
 
-  private mutating func apply(
-    _ policy: FailurePolicy, to error: any Error, _ consequences: inout Consequences?
-  ) {
-    switch policy {
-    case .continue: break
-    case .stop:
-      isPaused = true
-      if let failure { consequences.needed.release(failure) }
-      failure = error
-    case .cancelRest:
-      cancelWaiting(&consequences)
-    }
-  }
-}
-
-extension SerialOrder {
   /// Ends step `id`: notifies its observers, and stores the outcome in its record for the handles.
   ///
   /// `endsWork` is whether the work is to be notified, because it has not been canceled before.
@@ -1052,17 +1045,12 @@ extension SerialOrder {
 // MARK: Idleness and progress
 
 extension SerialOrder {
-  /// Whether no step runs or is about to start.
-  var isAtRest: Bool {
-    // The claim's holder starts a waiting step, unless the queue is paused.
-    !isRunning && (phase != .claimed || isPaused || waitingCount == 0)
-  }
-
   /// Whether a condition holds.
   func holds(_ condition: Waiters.Condition) -> Bool {
     switch condition {
     case .idle: isIdle
-    case .atRest: isAtRest
+    // The claim's holder starts a waiting step, unless the queue is paused.
+    case .atRest: !isRunning && (phase != .claimed || isPaused || waitingCount == 0)
     case .waitingBelow(let limit): waitingCount < limit
     }
   }
