@@ -71,11 +71,9 @@ final class Token: Sendable {
 
   /// Records a call of `then`.
   ///
-  /// - Parameters:
-  ///   - error: The error of a step that failed; nil if it succeeded.
-  ///   - reportsLate: Whether a call after the end of the step is reported.
+  /// - Parameter error: The error of a step that failed; nil if it succeeded.
   @inline(__always)
-  func call(_ error: (any Error)?, reportsLate: Bool = true) {
+  func call(_ error: (any Error)?) {
     // The common case: success before the handler returns. The drain then checks the callState, so no
     // lock is needed. The release makes this thread's writes visible to the next step.
     if error == nil,
@@ -85,18 +83,16 @@ final class Token: Sendable {
     {
       return
     }
-    callAfterHandler(error, reportsLate: reportsLate)
+    callAfterHandler(error)
   }
 
   @inline(never)
-  private func callAfterHandler(_ error: (any Error)?, reportsLate: Bool) {
+  private func callAfterHandler(_ error: (any Error)?) {
     var next = SerialOrder.Turn()
     var token: Token?
     // Outside the lock, because `isCurrent` calls the runtime.
     var startsNext = !Task.isCurrent
-    guard let manager = end(error, reportsLate: reportsLate, &startsNext, &next, &token) else {
-      return
-    }
+    guard let manager = end(error, &startsNext, &next, &token) else { return }
     if startsNext { manager.continueTurn(&next, &token, .insideThen) } else { manager.continueTurn() }
   }
 
@@ -131,7 +127,7 @@ final class Token: Sendable {
   /// - Returns: The manager on whose behalf the caller holds the claim, if it does.
   @inline(never)
   private func end(
-    _ error: (any Error)?, isCancellation: Bool = false, reportsLate: Bool,
+    _ error: (any Error)?, isCancellation: Bool = false, reportsLate: Bool = true,
     _ startsNext: inout Bool, _ next: inout SerialOrder.Turn, _ token: inout Token?
   ) -> (any StepRunner)? {
     var isFirst = false
