@@ -175,11 +175,8 @@ private final class Pull<Value: Sendable, Item: Sendable>: Sendable {
     // `stop` could withdraw only attached reactions, and cancel only started promises.
     guard let end = state.withLock({ $0.end }) else { return }
     _ = promise.core.withdraw(reaction, cancelling: false)
-    // As for a promise that a handler returned: joins its scopes, because nothing else waits for
-    // its work.
-    let scopes = end == .cancelled ? scopes : []
-    promise.core.join(scopes)
-    promise.core.abandon(cancelling: end == .cancelled, for: scopes)
+    let isCancelled = end == .cancelled
+    promise.core.abandon(cancelling: isCancelled, for: isCancelled ? scopes : [])
   }
 
   /// Stops pulling, and withdraws from the running promises.
@@ -199,8 +196,7 @@ private final class Pull<Value: Sendable, Item: Sendable>: Sendable {
       withExtendedLifetime(released) {}
       let expected = source.underestimatedCount
       if done < expected {
-        let core = deferred.core
-        core.carryOut(core.withLock { $0.rise(to: Double(done) / Double(expected)) })
+        Agenda.run { deferred.core.rise(to: Double(done) / Double(expected), &$0) }
       }
       more()
       finish()

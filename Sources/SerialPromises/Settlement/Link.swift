@@ -58,10 +58,8 @@ class Link: Core, @unchecked Sendable {
         let done = progress(after: source, outcome)
         if !adopt(promise, share: share.rest(from: done), &agenda) {
           // This promise was canceled while the handler created the other one, so nothing else
-          // would cancel it. Joins its scopes too, because it may not be cancelable.
-          let scopes = withLock { $0.scopes }
-          promise.core.join(scopes)
-          promise.core.abandon(cancelling: true, for: scopes)
+          // would cancel it.
+          promise.core.abandon(cancelling: true, for: withLock { $0.scopes })
           endProducing()
         }
       }

@@ -150,9 +150,12 @@ extension Core {
     return wasThere
   }
 
-  /// Gives up this promise: marks its failure as handled and, if requested, cancels it unless
-  /// something else wants its outcome.
-  func abandon(cancelling: Bool, for scopes: [WorkScope] = []) {
+  /// Gives up this promise, which a handler or a sequence has returned: marks its failure as handled and,
+  /// if requested, cancels it unless something else wants its outcome.
+  ///
+  /// Joins the scopes first, because it may not be cancelable, and nothing else waits for its work.
+  func abandon(cancelling: Bool, for scopes: [WorkScope]) {
+    join(scopes)
     let placeholder = Reaction()
     attach(placeholder)
     _ = withdraw(placeholder, cancelling: cancelling, for: scopes)
