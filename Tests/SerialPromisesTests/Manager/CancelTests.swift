@@ -19,32 +19,6 @@ struct CancelTests {
     #expect(text(await second.outcome) == "failed Failed(number: 0)")
   }
 
-  // Fails if a canceled waiting step is run, or retains its handler.
-  @Test(
-    "a waiting step that is canceled never runs and releases its captures",
-    .shows(Managing.cancelWaiting))
-  func waiting() {
-    let (manager, taken, log) = (PromiseManager(), Taken(), Log<Int>())
-    manager.add(taken.handler)
-    weak var captured: Sentinel?
-    let handles = (0..<3).map { number in
-      let sentinel = Sentinel()
-      if number == 1 { captured = sentinel }
-      return manager.add { then in
-        sentinel.touch()
-        log.append(number)
-        then()
-      }
-    }
-    #expect(captured != nil)
-    handles[1].cancel()
-    #expect(captured == nil)
-    #expect(text(handles[1].state) == "cancelled")
-    #expect(manager.waitingCount == 2)
-    taken.call()
-    #expect(log.all == [0, 2])
-  }
-
   // Fails if the running step is not notified, is notified twice, or ends without its `then`.
   @Test(
     "a running step that is canceled is notified once, and ends when it calls then",
@@ -88,26 +62,5 @@ struct CancelTests {
     #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: "stubborn"))])
     taken.call()
     #expect(reports.all.last == .thenCalledAgain(StepIdentity(id: 1, name: "stubborn")))
-  }
-
-  // Fails if the end of a grace period ends the step that runs at that time.
-  @Test(
-    "a step that ends within its grace period does not affect the next one, added after cancelAll",
-    .shows(Managing.grace, Managing.cancelAll))
-  func withinGrace() async {
-    let (clock, taken, next) = (ManualClock(), Taken(), Taken())
-    let manager = PromiseManager()
-    manager.add(taken.handler)
-    let second = manager.add(next.handler)
-    manager.cancelAll(grace: .seconds(5), clock: clock)
-    let third = manager.add(next.handler)
-    await clock.slept.passed()
-    taken.call(CancellationError())
-    clock.advance(by: .seconds(10))
-    // The sleeping task ends without a visible effect.
-    for _ in 1...100 { await Task.yield() }
-    #expect(text(second.state) == "cancelled")
-    #expect(text(third.state) == "running")
-    next.call()
   }
 }
