@@ -23,53 +23,6 @@ struct WaitsTests {
     #expect(log.all == ["outcome", "other"])
   }
 
-  // Hangs if a waiting step is awaited; fails if the running one is not.
-  @Test("atRest returns when the running step of a paused manager has ended, with others waiting")
-  func rest() async {
-    let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
-    manager.add(taken.handler)
-    let next = manager.add { then in then() }
-    manager.pause()
-    let waiter = Task {
-      await manager.atRest()
-      log.append("at rest")
-    }
-    await manager.waiting(1, for: .atRest)
-    #expect(log.all.isEmpty)
-    taken.call()
-    await waiter.value
-    #expect(text(next.state) == "waiting" && manager.runningStep == nil)
-    // No step runs, so the call returns at once.
-    await manager.atRest()
-    manager.resume()
-    await manager.atRest()
-    #expect(text(next.state) == "succeeded")
-  }
-
-  // Fails if a waiter for a smaller number is resumed; hangs if waiters are not resumed when steps
-  // begin or are canceled.
-  @Test(
-    "fewerWaiting(than:) returns when few enough steps wait, because steps began or were canceled")
-  func few() async {
-    let (manager, taken) = (PromiseManager(), Taken())
-    manager.add(taken.handler)
-    var handles = (1...3).map { _ in manager.add { then in then() } }
-    await manager.fewerWaiting(than: 4)
-    let waiters = [3, 3, 2, 1].map { limit in Task { await manager.fewerWaiting(than: limit) } }
-    await manager.waiting(2, for: .waitingBelow(3))
-    await manager.waiting(1, for: .waitingBelow(2))
-    await manager.waiting(1, for: .waitingBelow(1))
-    handles.removeLast().cancel()
-    for waiter in waiters[..<2] { await waiter.value }
-    let left = manager.order.withLock { order in
-      [3, 2, 1].map { order.waiters.count(.waitingBelow($0)) }
-    }
-    #expect(left == [0, 1, 1])
-    taken.call()
-    for waiter in waiters { await waiter.value }
-    #expect(manager.order.withLock { $0.waiters.isEmpty && !$0.waiters.haveLimits })
-  }
-
   // Hangs if canceling the task does not remove its waiter; fails if the empty line stays.
   @Test(
     "all three return early if the waiting task is canceled, also before the call",
