@@ -30,24 +30,4 @@ struct ProgressTests {
     #expect(manager.progress == 0)
     again.call()
   }
-
-  // Fails if a decrease or a value outside 0…1 is accepted, or not reported.
-  @Test("a decrease and a value outside 0 to 1 are reported and ignored")
-  func misuse() {
-    let (reports, taken) = (Reports(), Taken())
-    let manager = PromiseManager(diagnostics: reports.place)
-    manager.add(Step("upload", taken.handler))
-    _ = taken.with { $0.progress(0.5) }
-    for wrong in [0.25, 1.5, -1, .infinity] { _ = taken.with { $0.progress(wrong) } }
-    #expect(manager.progress == 0.5)
-    let step = StepIdentity(id: 1, name: "upload")
-    let expected = [0.25, 1.5, -1, .infinity].map {
-      Diagnostic.progressIgnored(step, current: 0.5, reported: $0)
-    }
-    #expect(reports.all == expected)
-    _ = taken.with { $0.progress(.nan) }
-    #expect(reports.all.count == 5)
-    #expect(manager.progress == 0.5)
-    taken.call()
-  }
 }
