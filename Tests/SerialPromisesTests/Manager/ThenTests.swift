@@ -23,21 +23,6 @@ struct ThenTests {
     next.call()
   }
 
-  // Fails if the second call inside the handler replaces the error of the first.
-  @Test(
-    "of two calls inside a handler the first takes effect", .shows(Managing.thenOnce))
-  func twiceInside() {
-    let reports = Reports()
-    let manager = PromiseManager(diagnostics: reports.place)
-    let handle = manager.add { then in
-      then(Failed(number: 1))
-      then(Failed(number: 2))
-      then()
-    }
-    #expect(text(handle.state) == "failed Failed(number: 1)")
-    #expect(reports.all.count == 2)
-  }
-
   // Fails if `Then` is a class: one token serves many steps, so code with a weak reference to it
   // from one step could end another step.
   @Test("then cannot be referenced without owning it")
@@ -68,20 +53,5 @@ struct ThenTests {
     #expect(runner.count == 1 && runner.all != dropper.all)
     let error = PromiseError.abandoned(StepIdentity(id: 1, name: nil))
     #expect(text(first.state) == "failed \(error)")
-  }
-
-  // Fails if the drain releases its own reference before it has recorded the handler's return.
-  @Test(
-    "a then that another thread drops during the handler fails the step",
-    .shows(Managing.droppedThen))
-  func droppedDuring() {
-    let manager = PromiseManager()
-    let handle = manager.add { then in
-      let taken = Taken()
-      taken.handler(then)
-      onThread { taken.drop() }
-    }
-    let error = PromiseError.abandoned(StepIdentity(id: 1, name: nil))
-    #expect(text(handle.state) == "failed \(error)")
   }
 }
