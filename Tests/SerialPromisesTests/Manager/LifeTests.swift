@@ -23,26 +23,6 @@ struct LifeTests {
     #expect(text(second.state) == "succeeded")
   }
 
-  // Fails if waiting steps retain a paused manager, or are not settled.
-  @Test(
-    "a paused manager without owners is released and cancels its waiting steps",
-    .shows(Managing.life))
-  func pausedDropped() async {
-    weak var manager: PromiseManager?
-    weak var captured: Sentinel?
-    let handles = {
-      let (made, sentinel) = (PromiseManager(), Sentinel())
-      (manager, captured) = (made, sentinel)
-      made.pause()
-      return (1...100).map { _ in made.add { _ in sentinel.touch() } }
-    }()
-    #expect(manager == nil)
-    #expect(captured == nil)
-    for handle in handles { #expect(text(await handle.outcome) == "cancelled") }
-    handles[0].cancel()
-    #expect(text(handles[0].state) == "cancelled")
-  }
-
   // Fails if any reference is left: from the lock to its segments, from a segment to a handler, or
   // from a continuation to its step.
   @Test("a manager that has run its steps leaks nothing", .shows(Managing.life))
