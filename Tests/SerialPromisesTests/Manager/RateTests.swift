@@ -210,27 +210,6 @@ struct RateTests {
     await plain.idle()
     #expect(idle.reads.count == 0)
   }
-
-  // Fails if starts on many threads are closer than the rate allows.
-  @Test("the rate also holds with the system clock")
-  func systemClock() async {
-    let manager = PromiseManager(rate: Rate(3, per: .milliseconds(5)))
-    let times = Log<ContinuousClock.Instant>()
-    onThreads(4) { _ in
-      for _ in 1...5 {
-        manager.add { then in
-          times.append(.now)
-          then()
-        }
-      }
-    }
-    await manager.idle()
-    let all = times.all
-    #expect(all.count == 20)
-    // A step may begin slightly late; a late first start shortens the measured span.
-    let span = all[0].duration(to: all[all.count - 1])
-    #expect(span >= .milliseconds(5 * 6) - .milliseconds(5))
-  }
 }
 
 /// A clock that stays at zero and ends each sleep at once.
