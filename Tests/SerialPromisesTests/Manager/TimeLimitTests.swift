@@ -49,22 +49,6 @@ struct TimeLimitTests {
     #expect(message.contains("without `abandoning`"))
   }
 
-  // Fails if one of the two limits replaces the other.
-  @Test("a step may have its own time limit as well: the first one to elapse takes effect")
-  func both() async {
-    let (manager, first, second) = (manager, Taken(), Taken())
-    let sooner = manager.add(Step(nil, first.handler).timeout(.seconds(2), clock: clock))
-    let later = manager.add(Step(nil, second.handler).timeout(.seconds(9), clock: clock))
-    while clock.sleepers < 2 { await Task.yield() }
-    clock.advance(by: .seconds(2))
-    #expect(text(await sooner.outcome).contains("within 2.0 seconds"))
-    first.call()
-    await second.gate.passed()
-    while clock.sleepers != 2 { await Task.yield() }
-    clock.advance(by: .seconds(5))
-    #expect(text(await later.outcome) == late)
-  }
-
   // Fails if a way into the manager sets no limit.
   @Test("a step that is added when there is room has the limit")
   func others() async throws {
@@ -73,24 +57,5 @@ struct TimeLimitTests {
     await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
     #expect(text(await handle.outcome) == late)
-  }
-
-  // Fails if a clock that throws leaves the step without a limit.
-  @Test("a time limit that the clock cannot measure counts as elapsed")
-  func brokenClock() async {
-    let (manager, taken) = (PromiseManager(timeLimit: .seconds(5), clock: BrokenClock()), Taken())
-    let handle = manager.add(taken.handler)
-    #expect(text(await handle.outcome) == "failed Failed(number: 7)")
-    taken.drop()
-  }
-}
-
-/// A clock that stands still, and throws instead of sleeping.
-struct BrokenClock: Clock {
-  let now = ContinuousClock.now
-  var minimumResolution: Duration { .zero }
-
-  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-    throw Failed(number: 7)
   }
 }

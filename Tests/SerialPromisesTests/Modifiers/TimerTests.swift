@@ -116,15 +116,14 @@ struct TimerTests {
     work()
     #expect(order == nil)
   }
+}
 
-  // Fails if the sleep of a grace period outlasts its step.
-  @Test("no task sleeps on the clock for an ended step", .shows(Managing.grace))
-  func graceHasEnded() async {
-    let (manager, clock, taken) = (PromiseManager(), ManualClock(), Taken())
-    let handle = manager.add(taken.handler)
-    handle.cancel(grace: .seconds(3_600), clock: clock)
-    await clock.waitForSleeper()
-    taken.call()
-    while clock.sleepers > 0 { await Task.yield() }
+/// A clock that stands still, and throws instead of sleeping.
+private struct BrokenClock: Clock {
+  let now = ContinuousClock.now
+  var minimumResolution: Duration { .zero }
+
+  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+    throw Failed(number: 7)
   }
 }
