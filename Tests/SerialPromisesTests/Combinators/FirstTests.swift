@@ -62,25 +62,6 @@ struct FirstTests {
     #expect(reports.all.isEmpty && log.all.isEmpty)
   }
 
-  // Fails if a promise that never settles retains every race that it was part of.
-  @Test("a promise that never settles does not accumulate the races that it lost")
-  func longLived() async {
-    let never = Deferred<Int>(diagnostics: .silent)
-    let released = Gate()
-    do {
-      let sentinel = Sentinel { released.open() }
-      let first = Promise.race([.value(1), never.promise]).map { value in
-        sentinel.touch()
-        return value
-      }
-      #expect(await first.outcome == "1")
-    }
-    await released.passed()
-    let holds = never.promise.core.withLock { $0.attach(Reaction()) }
-    #expect(holds == .listed)
-    never.fulfill(0)
-  }
-
   // Fails if the progress is not the maximum.
   @Test("the progress is the maximum of the promises", .shows(Progressing.maximum))
   func progress() async {

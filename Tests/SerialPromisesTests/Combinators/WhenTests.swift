@@ -63,14 +63,6 @@ struct WhenTests {
     #expect(failure?.position == 1)
   }
 
-  // Fails if a plain value is not accepted as a promise.
-  @Test("plain values are accepted as promises", .shows(Promising.when))
-  func plainValues() async throws {
-    #expect(try await when([Promise { 1 }, .value(2)]).value == [1, 2])
-    let (number, word) = try await when(Promise { 1 }, .value("two")).value
-    #expect(number == 1 && word == "two")
-  }
-
   // Fails if a failure fails the combination, or an outcome is misplaced.
   @Test("waiting for all promises to settle never fails", .shows(Promising.collect))
   func resolved() async throws {
