@@ -7,15 +7,13 @@ import Testing
 struct ConcurrentlyTests {
   /// Counts the promises in flight.
   private final class Workers: Sendable {
-    private let state = Locked((now: 0, most: 0, begun: 0))
+    private let state = Locked((now: 0, most: 0))
     var most: Int { state.withLock { $0.most } }
-    var begun: Int { state.withLock { $0.begun } }
 
     func work<Value: Sendable>(_ value: Value) -> Promise<Value> {
       Promise {
         self.state.withLock { state in
           state.now += 1
-          state.begun += 1
           state.most = max(state.most, state.now)
         }
         await Task.yield()
@@ -46,36 +44,25 @@ struct ConcurrentlyTests {
     #expect(try await when(resolved: [Promise<Int>](), concurrently: 1).value.isEmpty)
   }
 
-  // Fails if the limit is exceeded, or values are in completion order.
-  @Test(
-    "no more promises than the limit are in flight, and values are in the order of pulling",
-    .shows(Promising.concurrently))
-  func limit() async throws {
-    let workers = Workers()
-    let all = when((0..<100).lazy.map { workers.work($0) }, concurrently: 3)
-    #expect(workers.begun == 0)
-    #expect(try await all.value == Array(0..<100))
-    #expect(workers.most <= 3)
-  }
-
-  // Hangs if an empty sequence is awaited.
-  @Test("an empty sequence gives an empty array", .shows(Promising.empty))
-  func empty() async {
-    #expect(await when(EmptyCollection<Promise<Int>>(), concurrently: 2).outcome == "[]")
-  }
-
-  // Fails if pulling continues after a failure, or the index is lost.
-  @Test("no promise is pulled after a failure")
+  // Fails if pulling continues after a failure, or the index is lost, or if the iterator of a finished
+  // attempt is retained until the whole combination is released.
+  @Test("no promise is pulled after a failure, and the iterator is released")
   func failure() async {
-    let pulled = Log<Int>()
-    let promises = (0..<100).lazy.map { index in
-      pulled.append(index)
-      return index == 2 ? Promise<Int>.failure(Failed()) : .value(index)
-    }
-    let all = when(promises, concurrently: 1)
+    let (pulled, gone) = (Log<Int>(), Gate())
+    let all = {
+      let sentinel = Sentinel { gone.open() }
+      return when(
+        (0..<100).lazy.map { index in
+          sentinel.touch()
+          pulled.append(index)
+          return index == 2 ? Promise<Int>.failure(Failed()) : .value(index)
+        }, concurrently: 1)
+    }()
     let failure = await #expect(throws: WhenError<Int>.self) { try await all.value }
     #expect(failure?.position == 2)
+    await gone.passed()
     #expect(pulled.all == [0, 1, 2])
+    withExtendedLifetime(all) {}
   }
 
   // Fails if the promises in flight are not canceled, or pulling continues.
@@ -216,44 +203,5 @@ struct ConcurrentlyTests {
     let all = when(promises, concurrently: 3)
     #expect(try await all.value == Array(0..<10))
     #expect(pulled == Array(0..<10))
-  }
-
-  private actor Desk {
-    private var pulled = 0
-
-    func all(_ count: Int) async throws -> (values: [Int], pulled: Int) {
-      let promises = (0..<count).lazy.map { index in
-        self.preconditionIsolated()
-        self.pulled += 1
-        return Promise { index }
-      }
-      return (try await when(promises, concurrently: 2).value, pulled)
-    }
-  }
-
-  // Fails if the sequence is pulled outside the actor.
-  @Test("in an actor, the sequence is pulled on that actor")
-  func onActor() async throws {
-    let (values, pulled) = try await Desk().all(10)
-    #expect(values == Array(0..<10))
-    #expect(pulled == 10)
-  }
-
-  // Fails if the iterator of a finished attempt is retained until the whole combination is
-  // released.
-  @Test("a settled combination releases its iterator")
-  func iterator() async {
-    let gone = Gate()
-    let all = {
-      let sentinel = Sentinel { gone.open() }
-      return when(
-        (0..<3).lazy.map { index in
-          sentinel.touch()
-          return index == 1 ? Promise<Int>.failure(Failed()) : .value(index)
-        }, concurrently: 1)
-    }()
-    #expect(await all.outcome.contains("Failed"))
-    await gone.passed()
-    withExtendedLifetime(all) {}
   }
 }
