@@ -57,13 +57,21 @@ import Testing
   }
 
   // Fails if the result of one handler reaches the promise of another.
-  @Test("2.2.6.1 several handlers make several chains", arguments: Moment.allCases)
-  func fulfillmentBranches(_ moment: Moment) async {
-    let promises = moment.settling(.success(1)) { promise in
-      [promise.map { $0 + 1 }, promise.then { _ in throw Failed() }, promise.map { $0 + 2 }]
+  @Test(
+    "2.2.6.1, 2.2.6.2 several handlers make several chains", arguments: Moment.allCases,
+    [false, true])
+  func branches(_ moment: Moment, fails: Bool) async {
+    let promises = moment.settling(fails ? .failure(Failed()) : .success(0)) { promise in
+      [2, nil, 3].map { (result: Int?) in
+        let handler = { @Sendable in
+          guard let result else { throw Failed(number: 2) }
+          return result
+        }
+        return fails ? promise.recover { _ in try handler() } : promise.map { _ in try handler() }
+      }
     }
     #expect(await promises[0].outcome == "2")
-    #expect(await promises[1].outcome == "failed Failed(number: 0)")
+    #expect(await promises[1].outcome == "failed Failed(number: 2)")
     #expect(await promises[2].outcome == "3")
   }
 
@@ -89,20 +97,6 @@ import Testing
     }
     await promise.waitForHandlers()
     #expect(log.all == Array(0..<100))
-  }
-
-  // Fails if the result of one handler reaches the promise of another.
-  @Test("2.2.6.2 several handlers make several chains", arguments: Moment.allCases)
-  func failureBranches(_ moment: Moment) async {
-    let promises = moment.settling(Result<Int, any Error>.failure(Failed(number: 1))) { promise in
-      [
-        promise.recover { _ in 2 }, promise.recover { _ in throw Failed(number: 2) },
-        promise.recover { _ in 3 },
-      ]
-    }
-    #expect(await promises[0].outcome == "2")
-    #expect(await promises[1].outcome == "failed Failed(number: 2)")
-    #expect(await promises[2].outcome == "3")
   }
 
   // Fails if `then` returns the same promise.
