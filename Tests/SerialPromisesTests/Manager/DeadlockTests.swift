@@ -9,26 +9,6 @@ import Testing
 struct DeadlockTests {
   private let step = StepIdentity(id: 1, name: "outer")
 
-  // Hangs if `run` does not check which step its caller is in.
-  @Test("run in a step of the same manager throws", .shows(Managing.deadlock))
-  func run() async throws {
-    let manager = PromiseManager()
-    _ = try await manager.run("outer") {
-      await #expect(throws: PromiseError.deadlock(step)) {
-        try await manager.run { Issue.record("the inner work ran") }
-      }
-    }
-  }
-
-  // Hangs if `idle` does not check which step its caller is in; fails if it reports nothing.
-  @Test("idle in a step returns at once and is reported", .shows(Managing.deadlock))
-  func idle() async throws {
-    let reports = Reports()
-    let manager = PromiseManager(diagnostics: reports.place)
-    try await manager.run("outer") { await manager.idle() }
-    #expect(reports.all == [.deadlock(step)])
-  }
-
   // Hangs if `outcome` does not check which step its caller is in.
   @Test(
     "a step that awaits the outcome of a later step gets a failure, which is reported",

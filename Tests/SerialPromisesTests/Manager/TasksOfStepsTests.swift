@@ -38,24 +38,5 @@ import Testing
       // Today's manager has to be freed, because its tasks retain it.
       if !isOver { last.with { $0() } }
     }
-
-    // Fails if the mark is still valid after the end of its step.
-    @Test("a task that outlives the step whose handler started it may wait for the manager")
-    func afterwards() async throws {
-      let (manager, gate) = (PromiseManager(), Gate())
-      let task = Locked<Task<Int, any Error>?>(nil)
-      manager.add { then in
-        let waiter = Task {
-          await gate.passed()
-          return try await manager.run { 6 }
-        }
-        task.withLock { $0 = waiter }
-        then()
-      }
-      await manager.idle()
-      gate.open()
-      let waiter = try #require(task.withLock { $0 })
-      #expect(try await waiter.value == 6)
-    }
   }
 #endif

@@ -313,20 +313,6 @@ struct TurnTests {
     try await manager.withTurn {}
   }
 
-  // Fails if the mark outlives the turn.
-  @Test("a task that outlives the turn that started it may take a turn")
-  func afterwards() async throws {
-    let (manager, gate) = (PromiseManager(), Gate())
-    let task = try await manager.withTurn {
-      Task {
-        await gate.passed()
-        return try await manager.withTurn { 6 }
-      }
-    }
-    gate.open()
-    #expect(try await task.value == 6)
-  }
-
   // Fails if a refused turn waits, or is reported.
   @Test("a full or closed manager refuses a turn")
   func refused() async {
