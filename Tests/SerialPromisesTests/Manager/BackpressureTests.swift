@@ -211,21 +211,6 @@ struct BackpressureTests {
     #expect(text(waiting.state) == "succeeded")
   }
 
-  // Hangs if a task that was canceled before the call is suspended; fails if `addWhenRoom` does not
-  // check for cancellation when there is room at once.
-  @Test(
-    "addWhenRoom in a canceled task throws, with or without room, and its step does not run",
-    arguments: [true, false])
-  func canceledBefore(hasRoom: Bool) async {
-    let (manager, taken) = (PromiseManager(capacity: 1), Taken())
-    manager.add(taken.handler)
-    if !hasRoom { manager.add { then in then() } }
-    let adder = canceledTask { try await manager.addWhenRoom { _ in Issue.record("it ran") } }
-    await #expect(throws: CancellationError.self) { try await adder.value }
-    taken.call()
-    await manager.idle()
-  }
-
   // Fails if canceling the caller reaches a step for which there was room: the caller would get the
   // handle of a canceled step.
   @Test("a caller that is canceled after room was granted has added its step")

@@ -9,37 +9,6 @@ struct EnqueueTests {
   private let reports = Reports()
   private var manager: PromiseManager { PromiseManager(diagnostics: reports.place) }
 
-  // Fails if work begins before its turn, in another order, or before the preceding work has ended.
-  @Test("enqueued work runs in the order of the calls, one at a time")
-  func order() async throws {
-    let (manager, log) = (manager, Log<String>())
-    let promises = (0..<4).map { number in
-      manager.enqueue("step \(number)") {
-        log.append("begin \(number)")
-        await Task.yield()
-        log.append("end \(number)")
-        return number
-      }
-    }
-    #expect(try await promises[3].value == 3)
-    #expect(try await promises[0].value == 0)
-    #expect(log.all == (0..<4).flatMap { ["begin \($0)", "end \($0)"] })
-  }
-
-  // Fails if the work waits for a demand, or begins before its turn if its value is discarded.
-  @Test("enqueued work runs after earlier steps even if its value is discarded")
-  func discarded() async {
-    let (manager, taken, log) = (manager, Taken(), Log<String>())
-    manager.add(taken.handler)
-    manager.enqueue { log.append("work") }
-    manager.enqueue { log.append("more") }.start()
-    #expect(manager.waitingCount == 2)
-    #expect(log.all.isEmpty)
-    taken.call()
-    await manager.idle()
-    #expect(log.all == ["work", "more"])
-  }
-
   /// How the work of the last step ends.
   enum End: CaseIterable, Sendable { case onItsStack, later, failing, canceled }
 

@@ -15,24 +15,6 @@ struct PlaceTests {
 
   // MARK: Adding
 
-  // Fails if `run` or `enqueue` does not pass its position on.
-  @Test("asynchronous work is added at the given position")
-  func asynchronous() async throws {
-    manager.pause()
-    let a = add("a")
-    let enqueued = manager.enqueue("b", at: .first) { [log] in log.append("b") }
-    let running = Task { [manager, log] in
-      try await manager.run("c", at: .before(a)) { log.append("c") }
-    }
-    await manager.waiting(3)
-    manager.enqueue(at: .last) { [log] in log.append("d") }
-    manager.resume()
-    try await running.value
-    try await enqueued.value
-    await manager.idle()
-    #expect(log.all == ["b", "c", "a", "d"])
-  }
-
   // MARK: Moving
 
   // Fails if the position before a step that no longer waits is not the first.

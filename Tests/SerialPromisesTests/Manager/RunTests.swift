@@ -5,21 +5,6 @@ import Testing
 
 /// Asynchronous work run in its turn.
 struct RunTests {
-  // Fails if the value is lost, or the work does not wait for its turn.
-  @Test("run waits for its turn and returns the value")
-  func value() async throws {
-    let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
-    manager.add(taken.handler)
-    async let value = manager.run("fetch") {
-      log.append("work")
-      return 42
-    }
-    await manager.waiting(1)
-    #expect(log.count == 0)
-    taken.call()
-    #expect(try await value == 42)
-  }
-
   // Fails if the error is lost, or the step does not fail.
   @Test("run throws the error of the work, and the step has failed")
   func failing() async {
@@ -30,44 +15,25 @@ struct RunTests {
     #expect(manager.failure as? Failed == Failed(number: 3))
   }
 
-  // Fails if canceling the caller does not reach the step, or the work runs anyway.
+  // Fails if a cancellation before the call is found only while the task waits, which it does not do
+  // if the manager is idle.
   @Test(
-    "canceling the task while its work waits removes the work", .shows(Managing.cancelWaiting))
-  func cancelWaiting() async {
-    let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
-    manager.add(taken.handler)
-    let task = Task { try await manager.run { log.append("work") } }
-    await manager.waiting(1)
-    task.cancel()
-    await #expect(throws: CancellationError.self) { try await task.value }
-    taken.call()
-    await manager.idle()
-    #expect(log.count == 0)
-  }
-
-  // Fails if the task of the running work is not canceled.
-  @Test("canceling the task while its work runs cancels the work", .shows(Managing.cancelRunning))
-  func cancelRunning() async {
-    let (manager, started) = (PromiseManager(), Gate())
-    let task = Task {
-      try await manager.run {
-        started.open()
-        await withTaskCancellation()
-        try Task.checkCancellation()
+    "a canceled task adds no step, and takes no turn",
+    arguments: ["run", "turn", "room", "no room"])
+  func canceledBefore(_ way: String) async {
+    let (manager, taken, log) = (PromiseManager(capacity: 1), Taken(), Log<String>())
+    if way == "no room" { for _ in 1...2 { manager.add(taken.handler) } }
+    let task = canceledTask {
+      switch way {
+      case "run": try await manager.run { log.append("work") }
+      case "turn": try await manager.withTurn { log.append("work") }
+      default: try await manager.addWhenRoom(log.appending("work"))
       }
     }
-    await started.passed()
-    task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
+    if way == "no room" { manager.cancelAll() }
+    taken.call()
     await manager.idle()
-  }
-
-  // Fails if `run` does not check for cancellation before it adds the step.
-  @Test("run in a canceled task throws, and its work never begins")
-  func canceledBefore() async {
-    let (manager, log) = (PromiseManager(), Log<String>())
-    let task = canceledTask { try await manager.run { log.append("work") } }
-    await #expect(throws: CancellationError.self) { try await task.value }
     #expect(log.count == 0)
   }
 
@@ -147,20 +113,6 @@ struct RunTests {
     // The last `then` retains the order: when the order is released, the work has ended.
     while !order.isGone { await Task.yield() }
     #expect(reports.all.isEmpty)
-  }
-
-  // Hangs if a refused run waits; fails if the reason is lost or reported twice.
-  @Test("run throws the reason of its refusal, and reports nothing")
-  func refused() async {
-    let (reports, taken) = (Reports(), Taken())
-    let manager = PromiseManager(capacity: 1, diagnostics: reports.place)
-    manager.add(taken.handler)
-    manager.add { then in then() }
-    await #expect(throws: PromiseError.full(capacity: 1)) { try await manager.run {} }
-    manager.close()
-    await #expect(throws: PromiseError.closed) { try await manager.run {} }
-    #expect(reports.all.isEmpty)
-    taken.call()
   }
 }
 

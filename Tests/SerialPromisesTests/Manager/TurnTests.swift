@@ -79,10 +79,10 @@ struct TurnTests {
     }
   }
 
-  // Fails if a turn overtakes a step, or overlaps with one.
+  // Fails if a turn overtakes a step, or overlaps with one, or if work loses its place.
   @Test("turns take their place among steps of every other kind, one at a time")
   func amongOthers() async throws {
-    let (manager, log) = (PromiseManager(capacity: 9), log)
+    let (manager, log) = (PromiseManager(capacity: 11), log)
     let taken = held(manager)
     @Sendable func work(_ name: String) async {
       log.append("begin \(name)")
@@ -97,12 +97,15 @@ struct TurnTests {
     }
     async let turn: Void = manager.withTurn { await work("turn") }
     await manager.waiting(2)
-    manager.add(Promise { await work("promise") })
+    let promise = manager.add(Promise { await work("promise") })
     async let run: Void = manager.run { await work("run") }
     await manager.waiting(4)
     manager.enqueue { await work("enqueue") }
+    manager.enqueue("early", at: .first) { await work("early") }
+    async let before: Void = manager.run("before", at: .before(promise)) { await work("before") }
+    await manager.waiting(7)
     async let named: Void = manager.withTurn("named") { await work("named") }
-    await manager.waiting(6)
+    await manager.waiting(8)
     try await manager.addWhenRoom { then in
       Task {
         await work("room")
@@ -110,11 +113,14 @@ struct TurnTests {
       }
     }
     async let first: Void = manager.withTurn(at: .first) { await work("at first") }
-    await manager.waiting(8)
+    await manager.waiting(10)
     taken.call()
-    _ = try await (turn, run, named, first)
+    _ = try await (turn, run, before, named, first)
     await manager.idle()
-    let names = ["at first", "closure", "turn", "promise", "run", "enqueue", "named", "room"]
+    let names = [
+      "at first", "early", "closure", "turn", "before", "promise", "run", "enqueue", "named",
+      "room",
+    ]
     #expect(log.all == names.flatMap { ["begin \($0)", "end \($0)"] })
   }
 
@@ -182,14 +188,19 @@ struct TurnTests {
 
   // Fails if the body runs, or the turn stays in the queue.
   @Test(
-    "a turn that is canceled while it waits never begins",
-    arguments: ["task", "cancelAll", "cancelWaiting", "before", "policy"])
-  func cancelWaiting(_ way: String) async {
+    "a turn, or the work of run, that is canceled while it waits never begins",
+    .shows(Managing.cancelWaiting),
+    arguments: ["task", "cancelAll", "cancelWaiting", "before", "policy"], [true, false])
+  func cancelWaiting(_ way: String, isTurn: Bool) async {
     let manager = PromiseManager(onFailure: .cancelRest)
     let (taken, log, gate) = (held(manager), log, Gate())
     let task = Task {
       if way == "before" { await gate.passed() }
-      try await manager.withTurn { log.append("body") }
+      if isTurn {
+        try await manager.withTurn { log.append("body") }
+      } else {
+        try await manager.run { log.append("body") }
+      }
     }
     if way != "before" { await manager.waiting(1) }
     switch way {
@@ -203,20 +214,6 @@ struct TurnTests {
     #expect(manager.waitingCount == 0)
     if way != "policy" { taken.call() }
     await manager.idle()
-    #expect(log.all.isEmpty)
-  }
-
-  // Fails if a canceled task takes the turn of an idle manager.
-  @Test("a canceled task takes no turn, also of an idle manager")
-  func canceledTask() async {
-    let (manager, log, gate) = (PromiseManager(), log, Gate())
-    let task = Task {
-      await gate.passed()
-      try await manager.withTurn { log.append("body") }
-    }
-    task.cancel()
-    gate.open()
-    await #expect(throws: CancellationError.self) { try await task.value }
     #expect(log.all.isEmpty)
   }
 
@@ -313,17 +310,19 @@ struct TurnTests {
     try await manager.withTurn {}
   }
 
-  // Fails if a refused turn waits, or is reported.
-  @Test("a full or closed manager refuses a turn")
+  // Fails if a refused turn or work waits, or is reported.
+  @Test("a full or closed manager refuses a turn, and the work of run")
   func refused() async {
     let manager = PromiseManager(capacity: 1, diagnostics: reports.place)
     let taken = held(manager)
     manager.add { then in then() }
     await #expect(throws: PromiseError.full(capacity: 1)) { try await manager.withTurn {} }
+    await #expect(throws: PromiseError.full(capacity: 1)) { try await manager.run {} }
     taken.call()
     await manager.idle()
     manager.close()
     await #expect(throws: PromiseError.closed) { try await manager.withTurn {} }
+    await #expect(throws: PromiseError.closed) { try await manager.run {} }
     #expect(reports.all.isEmpty)
   }
 
