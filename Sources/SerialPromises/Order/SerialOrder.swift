@@ -292,7 +292,7 @@ struct SerialOrder {
     /// That of this step, if it is next: the holder is on its actor.
     case onActor(of: Int)
     /// All of steps that belong to no actor: the holder is inside a call of `then`. Others begin outside it,
-    /// because its caller, on the same actor, may go on to change what they have set: `then?(); then = nil`.
+    /// because its caller, on the same actor, may then change what they have set: `then?(); then = nil`.
     case insideThen
 
     static let all = Reach.allowance(.max)

@@ -93,7 +93,11 @@ final class Token: Sendable {
     // Outside the lock, because `isCurrent` calls the runtime.
     var startsNext = !Task.isCurrent
     guard let manager = end(error, &startsNext, &next, &token) else { return }
-    if startsNext { manager.continueTurn(&next, &token, .insideThen) } else { manager.continueTurn() }
+    if startsNext {
+      manager.continueTurn(&next, &token, .insideThen)
+    } else {
+      manager.continueTurn()
+    }
   }
 
   /// As `call`, but the caller continues the queue.

@@ -53,7 +53,8 @@ class Link: Core, @unchecked Sendable {
     do {
       switch try hasSteps ? callMarked(handler, outcome) : handler(outcome) {
       case .value(let value):
-        settle(.value(value), by: .adopted, &agenda)
+        var effects = Settlement.Effects()
+        if store(value, by: .adopted, &effects) { carryOut(effects, &agenda) }
       case .promise(let promise):
         let done = progress(after: source, outcome)
         if !adopt(promise, share: share.rest(from: done), &agenda) {
@@ -222,7 +223,8 @@ extension AnyPromise {
   func link(
     _ kind: LinkKind, on queue: DispatchQueue?, _ handler: consuming @escaping LinkHandler
   ) -> AnyPromise {
-    attach(HandlerLink(traits(kind, isOnMainQueue: MainQueue.is(queue)), on: queue, handler))
+    guard let queue else { return attach(HandlerLink(traits(kind), handler)) }
+    return attach(HandlerLink(traits(kind, isOnMainQueue: MainQueue.is(queue)), on: queue, handler))
   }
 
   /// Derives a promise with a handler that runs on an actor.
