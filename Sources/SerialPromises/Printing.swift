@@ -44,7 +44,11 @@ extension StepHandle.State: CustomStringConvertible {
 
 extension StepHandle: CustomStringConvertible {
   /// The name or number, and the state: `step "upload" (waiting)`, `step 3 (failed: Missing())`.
-  public var description: String { "\(StepIdentity(id: id, name: name)) (\(state))" }
+  public var description: String {
+    // Not `state`, which marks a failure as received.
+    let state = record.lock.withLock { _ in record.state(of: id) }
+    return "\(StepIdentity(id: id, name: name)) (\(state))"
+  }
 }
 
 extension PromiseManager: CustomStringConvertible {

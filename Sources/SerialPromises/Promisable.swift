@@ -55,7 +55,8 @@ public struct Step: Promisable {
 
   /// The work of the step.
   ///
-  /// That of a closure isolated to an actor calls the closure there.
+  /// That of a closure isolated to an actor calls the closure there. In a step that wraps it, what the closure
+  /// does after its call of `then` may run beside the next step.
   ///
   /// ```swift
   /// let again = Step("upload again", step.handler)
@@ -111,6 +112,11 @@ public struct Step: Promisable {
       isolation = nil
     }
   }
+}
+
+extension Step {
+  /// The work, to run in a turn.
+  var workOfTurn: Work { promise == nil ? work.marked() : work }
 }
 
 extension Work {

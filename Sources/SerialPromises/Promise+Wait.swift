@@ -66,18 +66,20 @@ private final class Waiter: Reaction {
 
 extension Core {
   /// The reason for which waiting on the calling thread would deadlock; nil if it would not.
-  fileprivate func deadlockReason() -> String? {
+  ///
+  /// `throughTurns` is whether the managers whose turns are waited for are asked, too.
+  func deadlockReason(throughTurns: Bool = true) -> String? {
     let turn = Trampoline.current
     let running = turn?.runningReaction?.id ?? Trampoline.onQueue.current.map(ObjectIdentifier.init)
     let isMain = MainQueue.isBlockedByWait
     guard running != nil || isMain else { return nil }
-    let needsMain = "on the main thread, where something has to run first; wait on another thread"
+    let needsMain =
+      "on the main thread, where something has to run first; await its `value`, or wait on another thread"
     var seen: Set<ObjectIdentifier> = []
     var frontier = [self]
     while let core = frontier.popLast() {
       guard seen.insert(ObjectIdentifier(core)).inserted else { continue }
-      if isMain, core.withLock({ $0.turns }).contains(where: { $0.withLock { $0.needsMainQueue } })
-      {
+      if isMain, throughTurns, core.withLock({ $0.turns }).contains(where: \.needsMainQueue) {
         return needsMain
       }
       let sources = core.sources

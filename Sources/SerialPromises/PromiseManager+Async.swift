@@ -116,7 +116,7 @@ extension PromiseManager {
     let thread = ThreadIdentity()
     let step = order.withLock { $0.isHandling(on: thread) ? $0.runningStep : nil }
     if let step = step ?? RunningStep.deadlockedStep(order) { throw .deadlock(step) }
-    if timeout == nil, MainQueue.isBlockedByWait, order.withLock({ $0.needsMainQueue }) {
+    if timeout == nil, MainQueue.isBlockedByWait, order.needsMainQueue {
       fatalError(
         """
         a manager was waited for on the main thread, where a step of it has to run; \
@@ -253,7 +253,7 @@ extension PromiseManager {
     _ resume: @escaping @Sendable (Result<Bool, any Error>) -> Void
   ) {
     let asking = RunningStep.deadlockedStep(order)
-    let work = step.promise == nil ? step.work.marked() : step.work
+    let work = step.workOfTurn
     let admission = record(of: step).enter { record, order, consequences in
       if let asking, !order.hasRoom, !order.isClosed { return .refused(.deadlock(asking)) }
       let admission = order.addWhenRoom(

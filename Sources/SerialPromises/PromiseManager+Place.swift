@@ -48,7 +48,7 @@ extension PromiseManager {
   func insert(
     _ step: Step, at place: StepPlace = .last, reportsRefusal: Bool = true
   ) -> StepHandle {
-    var work: Work? = step.promise == nil ? step.work.marked() : step.work
+    var work: Work? = step.workOfTurn
     let admission = record(of: step).enter { record, order, consequences in
       order.add(&work, record, at: place, lock: self.order, owner: self, &consequences)
     }
@@ -59,8 +59,9 @@ extension PromiseManager {
   func record(of step: Step) -> StepRecord {
     if let promise = step.promise { return PromiseStepRecord(promise, order, name: step.name) }
     // With `on: .main`, handlers run on the main actor anyway.
-    let isThere = MainQueue.is(step.isolation) && MainQueue.is(queue)
-    if MainQueue.is(step.isolation) { MainQueue.isUsed.store(true, ordering: .relaxed) }
+    let isOfMain = MainQueue.is(step.isolation)
+    if isOfMain { MainQueue.isUsed.store(true, ordering: .relaxed) }
+    let isThere = isOfMain && MainQueue.is(queue)
     return StepRecord(order, name: step.name, isolation: isThere ? nil : step.isolation)
   }
 }

@@ -266,10 +266,7 @@ public final class PromiseManager: StepRunner {
         let here = reach
         reach = .onActor(of: turn.id)
         guard isOnActor(of: turn, here), !clock.isOver else { return continueOnActor(of: turn) }
-        turn = order.transition { order, consequences in
-          order.beginTurn(reach, on: thread)
-          return order.next(&consequences)
-        }
+        turn.move = .again
       case .leave:
         return
       }
@@ -313,9 +310,7 @@ public final class PromiseManager: StepRunner {
   /// Whether the next step may run on this thread, because it is that of the step's actor.
   @inline(never)
   private func isOnActor(of turn: SerialOrder.Turn, _ reach: SerialOrder.Reach) -> Bool {
-    guard MainQueue.is((turn.object as? StepRecord)?.isolation), MainQueue.isCurrent else {
-      return false
-    }
+    guard MainQueue.is(turn.isolation), MainQueue.isCurrent else { return false }
     return switch reach {
     case .insideThen: false
     // In a task, only the step that the task has added: as in `startTurn`.
@@ -328,8 +323,7 @@ public final class PromiseManager: StepRunner {
   @inline(never)
   private func continueOnActor(of turn: SerialOrder.Turn) {
     let id = turn.id
-    HandlerPlace(isolation: (turn.object as? StepRecord)?.isolation)
-      .call { self.drain(.onActor(of: id)) }
+    HandlerPlace(isolation: turn.isolation).call { self.drain(.onActor(of: id)) }
   }
 
   private static func now() -> UInt64 { DispatchTime.now().uptimeNanoseconds }

@@ -281,7 +281,10 @@ final class PromiseStepRecord: StepRecord, @unchecked Sendable {
 
   override var isWork: Bool { true }
   override var leavesFirst: Bool { true }
-  override var needsMainQueue: Bool { promise?.core.runsOnMainQueue == true }
+  override var needsMainQueue: Bool {
+    // The steps before its own answer for themselves.
+    lock.withLock { _ in promise }?.core.deadlockReason(throughTurns: false) != nil
+  }
 
   override func ended(_ outcome: StepOutcome) {
     if case .succeeded = outcome {

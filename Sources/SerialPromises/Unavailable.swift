@@ -68,35 +68,18 @@ extension PromiseManager {
   @available(
     *, unavailable,
     message: """
-      'then' is not a closure, and is called in one: 'download { then() }'; where a closure receives an \
-      error, pass 'then.callAsFunction'
+      'then' is not a closure, and is called in one: 'download { then() }', \
+      'upload(file) { error in then(error) }'; or pass 'then.callAsFunction', which takes an error
       """
   )
   @_disfavoredOverload
   @discardableResult
-  public func add(
+  public func add<each Argument>(
     _ name: String? = nil, at place: StepPlace = .last,
     @_inheritActorContext _ work:
-      @escaping @isolated(any) @Sendable (_ then: @escaping @Sendable () -> Void) -> Void
-  ) -> StepHandle {
-    add { then in then() }
-  }
-
-  /// Refers to `then.callAsFunction` if a function takes a closure that receives an error.
-  @available(
-    *, unavailable,
-    message: """
-      'then' is not a closure, and is called in one: 'upload(file) { error in then(error) }'; or pass \
-      'then.callAsFunction'
-      """
-  )
-  @_disfavoredOverload
-  @discardableResult
-  public func add(
-    _ name: String? = nil, at place: StepPlace = .last,
-    @_inheritActorContext _ work:
-      @escaping @isolated(any) @Sendable (_ then: @escaping @Sendable ((any Error)?) -> Void) ->
-      Void
+      @escaping @isolated(any) @Sendable (
+        _ then: @escaping @Sendable (repeat each Argument) -> Void
+      ) -> Void
   ) -> StepHandle {
     add { then in then() }
   }

@@ -6,13 +6,26 @@
 ///
 /// Exists while there is a listener, and is protected by the lock.
 final class EventFeed {
-  var buffers: [EventBuffer] = []
+  private var buffers: [EventBuffer] = []
   private var began: ContinuousClock.Instant?
   private let now: @Sendable () -> ContinuousClock.Instant
 
   /// - Parameter now: Reads the clock that measures the steps.
   init(now: @escaping @Sendable () -> ContinuousClock.Instant) {
     self.now = now
+  }
+
+  func add(_ buffer: EventBuffer) { buffers.append(buffer) }
+
+  /// - Returns: Whether no listener is left.
+  func remove(_ buffer: EventBuffer) -> Bool {
+    buffers.removeAll { $0 === buffer }
+    return buffers.isEmpty
+  }
+
+  /// Ends the sequences after their buffered events.
+  func end(_ consequences: inout Consequences?) {
+    for buffer in buffers { buffer.end(&consequences) }
   }
 
   func append(_ event: StepEvent, _ consequences: inout Consequences?) {

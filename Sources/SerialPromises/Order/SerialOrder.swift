@@ -56,6 +56,9 @@ struct SerialOrder {
     ///
     /// May be the last reference to a manager or to the error of a step.
     var object: AnyObject?
+
+    /// The actor to go to.
+    var isolation: (any Actor)? { (object as? StepRecord)?.isolation }
   }
 
   enum ThenResult {
@@ -187,15 +190,12 @@ struct SerialOrder {
     (phase == .handling || phase == .ended) && turnThread == thread
   }
 
-  /// Whether a step that runs or waits needs the main queue.
+  /// The records of the steps whose work is still to run or to end, as far as they have one.
   ///
   /// Takes time proportional to the number of waiting steps.
-  var needsMainQueue: Bool {
-    if usesMainQueue { return !isIdle }
-    return queue.records.contains { id, record in
-      // The handler of a running closure has returned, or is on that thread.
-      record.needsMainQueue && (record.isWork || !isRunning(id))
-    }
+  var recordsOfWork: [StepRecord] {
+    // The handler of a running closure has returned, or is on this thread.
+    queue.records.filter { $1.isWork || !isRunning($0) }.map(\.record)
   }
 
   /// Whether no step runs or waits.
@@ -676,13 +676,12 @@ extension SerialOrder {
     _ buffer: EventBuffer, now: @escaping @Sendable () -> ContinuousClock.Instant
   ) {
     if feed == nil { feed = EventFeed(now: now) }
-    feed?.buffers.append(buffer)
+    feed?.add(buffer)
   }
 
   /// Removes a listener.
   mutating func stopListening(_ buffer: EventBuffer) {
-    feed?.buffers.removeAll { $0 === buffer }
-    if feed?.buffers.isEmpty == true { feed = nil }
+    if feed?.remove(buffer) == true { feed = nil }
   }
 
   /// Ends step `id`: notifies its observers, and stores the outcome in its record for the handles.
@@ -742,7 +741,7 @@ extension SerialOrder {
     let delay = throttle.delay(at: time)
     if delay > .zero, !throttle.hasWaited, !isPaused, waitingCount > 0 {
       phase = .throttled
-      throttle.wait = (delay, throttle.wait.ticket + 1)
+      throttle.beginWait(delay)
       if !waiters.isEmpty { wake(.atRest, &consequences) }
       return Turn(move: .leave)
     }
@@ -1035,7 +1034,7 @@ extension SerialOrder {
   mutating func endEvents(_ consequences: inout Consequences?) {
     endsEvents = leavingCount > 0
     guard !endsEvents, let feed = feed.take() else { return }
-    for buffer in feed.buffers { buffer.end(&consequences) }
+    feed.end(&consequences)
   }
 
   /// Removes the segments of an invalidated order one at a time: releasing the first would recurse.

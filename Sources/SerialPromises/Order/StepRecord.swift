@@ -63,7 +63,9 @@ class StepRecord: @unchecked Sendable {
   /// Whether this passes a failure on to code that handles or reports it.
   var receivesFailures: Bool { false }
 
-  /// Whether the step needs the main actor.
+  /// Whether the work needs the main queue.
+  ///
+  /// Call it without the lock.
   var needsMainQueue: Bool { MainQueue.is(isolation) }
 
   /// Whether only the step's own code ends it, when it runs.
@@ -128,5 +130,13 @@ final class UnreceivedFailure {
 
   deinit {
     if !isReceived { (diagnostics ?? .shared).report(.unhandledStepFailure(step, error)) }
+  }
+}
+
+extension Locked where State == SerialOrder {
+  /// Whether a step that runs or waits needs the main queue.
+  var needsMainQueue: Bool {
+    let (isUsed, records) = withLock { ($0.usesMainQueue && !$0.isIdle, $0.recordsOfWork) }
+    return isUsed || records.contains(where: \.needsMainQueue)
   }
 }

@@ -40,8 +40,8 @@ public struct Then: Sendable {
   ///
   /// The step must still call `then`, for instance with a `CancellationError`. The handler is
   /// called once, on the thread that cancels. If the step is already canceled, it is called
-  /// immediately on the calling thread. A closure isolated to an actor is called there instead, and may
-  /// be called after the cancellation has returned. It is released when the step ends.
+  /// immediately on the calling thread. It is released when the step ends. A closure isolated to an actor is
+  /// called there instead, possibly after the cancellation has returned and the step has ended.
   ///
   /// A handler that captures `then` prevents the detection of a dropped `then`.
   ///

@@ -9,7 +9,7 @@ final class Throttle {
   private var oldest = 0
 
   /// The current wait and its ticket, while the order is throttled.
-  var wait: (duration: Duration, ticket: Int) = (.zero, 0)
+  private(set) var wait: (duration: Duration, ticket: Int) = (.zero, 0)
 
   /// The timer that ends the wait.
   var timer: Timer?
@@ -20,6 +20,8 @@ final class Throttle {
   init(_ rate: Rate) {
     self.rate = rate
   }
+
+  func beginWait(_ duration: Duration) { wait = (duration, wait.ticket + 1) }
 
   /// The delay of a step that would start at `time`.
   func delay(at time: Duration) -> Duration {

@@ -16,7 +16,7 @@ struct SilentFailureTests {
   }
 
   enum Silent: CaseIterable {
-    case dropped, failed, failedLater, promise, chain, placed
+    case dropped, failed, printed, failedLater, promise, chain, placed
   }
 
   // Fails if only a second `then` is reported, or if a failure is reported for the step and for its
@@ -30,6 +30,7 @@ struct SilentFailureTests {
       switch way {
       case .dropped: manager.add("x") { _ in }
       case .failed: manager.add("x") { then in then(Failed(number: 7)) }
+      case .printed: _ = "\(manager.add("x") { then in then(Failed(number: 7)) })"
       case .failedLater:
         manager.add("x", taken.handler)
         taken.call(Failed(number: 7))

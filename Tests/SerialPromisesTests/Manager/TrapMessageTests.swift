@@ -40,10 +40,10 @@ struct TrapMessageTests {
   }
 
   // Times out, and so exits with success, if the thread waits for handlers that only it could run.
-  // Also for a waiting step of the main actor, and for work of the main actor.
+  // Also for a waiting step, for work, and for the work of a promise, of the main actor.
   @Test(
     "waitUntilIdle on the main thread, for what has to run there, traps with the reason",
-    .shows(Promising.wait), arguments: 0..<3)
+    .shows(Promising.wait), arguments: 0..<4)
   func mainThread(_ way: Int) async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       [way] in
@@ -58,7 +58,11 @@ struct TrapMessageTests {
             Promise.value((), after: .seconds(3600)).fulfilled { @Elsewhere in then() }
           }
         }
-        if way < 2 { manager.add { then in then() } } else { manager.enqueue { 1 } }
+        switch way {
+        case 0, 1: manager.add { then in then() }
+        case 2: manager.enqueue { 1 }
+        default: manager.add(Promise { () async in 1 }.retry(1))
+        }
         try? manager.waitUntilIdle()
       }
     }
