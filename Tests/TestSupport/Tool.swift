@@ -36,7 +36,6 @@ package enum Tool: String, CaseIterable, Sendable {
   case ssh
   case sshd
   case sshKeygen = "ssh-keygen"
-  case tar
   case tcsh
   case tmux
   case unshare
@@ -61,7 +60,7 @@ package enum Tool: String, CaseIterable, Sendable {
     case .sshd: "openssh-server"
     case .vi: "vim-tiny"
     case .bash, .bashCompletion, .busybox, .chromium, .fish, .git, .jq, .mandoc, .mount, .perl,
-      .tar, .tcsh, .tmux, .zsh:
+      .tcsh, .tmux, .zsh:
       rawValue
     }
   }
