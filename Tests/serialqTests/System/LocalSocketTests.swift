@@ -16,58 +16,6 @@ import Testing
     try #require(try socket.accept())
   }
 
-  // Fails if a read or write blocks, the end is not noticed, or the descriptors are inherited.
-  @Test("a connection passes bytes both ways without blocking, until it is closed")
-  func connection() throws {
-    let socket = try LocalSocket(listeningAt: path)
-    #expect(try socket.accept() == nil)
-    let one = try #require(try LocalSocket.connect(to: path))
-    let other = try accept(socket)
-    #expect(try socket.accept() == nil)
-    #expect(try one.readSome(10) == [])
-    #expect(try other.writeSome(Bytes("hello")[...]) == 5)
-    #expect(try one.readSome(3) == Bytes("hel"))
-    #expect(try one.readSome(10) == Bytes("lo"))
-    #expect(try one.writeSome(Bytes("x")[...]) == 1)
-    for raw in [one.raw, other.raw, socket.descriptor.raw] {
-      #expect(fcntl(raw, F_GETFD) & FD_CLOEXEC != 0)
-      #expect(fcntl(raw, F_GETFL) & O_NONBLOCK != 0)
-    }
-  }
-
-  // Fails if the end of a connection is an error: the other side often has not read everything.
-  @Test("a connection ends without an error, whether bytes are unread", arguments: [false, true])
-  func end(hasUnread: Bool) throws {
-    // Otherwise SIGPIPE ends the test process.
-    Output.ignoreSignalsOfWrites()
-    let socket = try LocalSocket(listeningAt: path)
-    let client = try #require(try LocalSocket.connect(to: path))
-    do {
-      let other = try accept(socket)
-      if hasUnread { #expect(try client.writeSome(Bytes("unread")[...]) == 6) }
-      withExtendedLifetime(other) {}
-    }
-    // A process that a concurrent test spawns may have it open a moment longer.
-    #expect(try waitForInput(on: [client.raw], until: nil) == [true])
-    #expect(try client.readSome(10) == nil)
-    #expect(throws: Failure.self) { try client.writeSome(Bytes("x")[...]) }
-  }
-
-  // Fails if a full socket blocks the writer, or what was not accepted is reported as written.
-  @Test("a full connection accepts a part, and then nothing")
-  func full() throws {
-    let socket = try LocalSocket(listeningAt: path)
-    let client = try #require(try LocalSocket.connect(to: path))
-    let other = try accept(socket)
-    let bytes = Bytes((0..<1_000_000).map { UInt8($0 % 251) })
-    var sent = 0
-    while let count = try? client.writeSome(bytes[sent...]), count > 0 { sent += count }
-    #expect(sent < bytes.count)
-    var read = Bytes()
-    while let piece = try other.readSome(1 << 16), !piece.isEmpty { read += piece }
-    #expect(read == Bytes(bytes[..<sent]))
-  }
-
   // Fails if the path is cut, or if two paths with the same first 100 bytes are one socket.
   @Test("a path can be longer than an address", arguments: [1, 3])
   func longPath(parts: Int) throws {
