@@ -14,13 +14,6 @@ import Testing
     return state
   }
 
-  /// The state after the first answer of the keeper.
-  private func served() throws -> AttachState {
-    var state = begun()
-    try state.receive(AttachMessage.typing(true).encoded)
-    return state
-  }
-
   /// Whether these keys leave.
   private func types(_ keys: String, _ state: inout AttachState) -> Bool {
     state.type(Bytes(keys.utf8))
@@ -48,20 +41,6 @@ import Testing
 
   private func output(_ text: String) -> Bytes {
     AttachMessage.output(Bytes(text.replacing("^", with: "\u{1B}").utf8)).encoded
-  }
-
-  // Fails if the keeper does not learn the size first, or learns one twice.
-  @Test("the size is sent first, and again when it changes")
-  func size() throws {
-    var state = begun()
-    let first = try sent(&state)
-    #expect(first == [.hello(Self.window)])
-    state.resize(Self.window)
-    #expect(state.outgoing.isEmpty)
-    let other = TerminalWindow(columns: 80, rows: 24)
-    state.resize(other)
-    let second = try sent(&state)
-    #expect(second == [.size(other)])
   }
 
   // Fails if keys after the detach key reach the job, or those before it do not.
@@ -94,21 +73,6 @@ import Testing
     #expect(state.readsOutput)
   }
 
-  // Fails if the end hides the last output, or leaving must wait for the terminal.
-  @Test("the end comes after the last output, and the detach key still works")
-  func ending() throws {
-    var state = try served()
-    try state.receive(output("last") + AttachMessage.over.encoded)
-    #expect(state.ending == .over && !state.isEnded && !state.readsOutput)
-    let leaves = types("\u{1C}", &state)
-    #expect(leaves)
-    let last = shown(&state)
-    #expect(last == "last" && state.isEnded)
-    // After its report, the keeper closes the connection.
-    try state.receive(nil)
-    #expect(state.ending == .over)
-  }
-
   // Fails if the output of a job that ended meanwhile counts as shown.
   @Test("an end before the first answer of the keeper is one at which nothing was shown")
   func missed() throws {
@@ -124,29 +88,6 @@ import Testing
   func malformed() {
     var state = begun()
     #expect(throws: Failure.self) { try state.receive([9, 0, 0]) }
-  }
-
-  // Fails if the keys of a terminal that only shows are sent, or if nothing says so.
-  @Test("a terminal that only shows sends no keys, and says what it is")
-  func typing() throws {
-    var state = begun()
-    _ = try sent(&state)
-    try state.receive(AttachMessage.typing(true).encoded)
-    #expect(state.output.isEmpty)
-    try state.receive(AttachMessage.typing(false).encoded)
-    let message = "serialq: another terminal types now, this one only shows; Ctrl-\\ leaves"
-    var printed = shown(&state)
-    #expect(printed == "!\r^[m\(message)\r\n")
-    for (keys, expected) in [("x", false), ("x\u{1C}", true)] {
-      let leaves = types(keys, &state)
-      #expect(leaves == expected && state.outgoing.isEmpty)
-    }
-    try state.receive(AttachMessage.typing(true).encoded)
-    printed = shown(&state)
-    #expect(printed == "!\r^[mserialq: this terminal types again\r\n")
-    _ = types("x", &state)
-    let keys = try sent(&state)
-    #expect(keys == [.keys(Bytes("x"))])
   }
 
   // Fails if a message continues a line of the job, or changes its style.

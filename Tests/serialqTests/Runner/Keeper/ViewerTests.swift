@@ -67,18 +67,4 @@ struct ViewerTests {
     #expect(messages.contains(.typing(false)))
     #expect((messages.first == .output(Bytes(repeating: 1, count: 100))) == (sent > 0))
   }
-
-  // Fails if bytes that are not of the protocol are ignored.
-  @Test("a terminal that speaks another protocol is refused")
-  func refused() throws {
-    var viewer = Viewer()
-    let failure: Failure?
-    do throws(Failure) {
-      _ = try viewer.receive(Bytes("GET / HTTP/1.1\r\n"))
-      failure = nil
-    } catch {
-      failure = error
-    }
-    #expect(failure != nil)
-  }
 }
