@@ -14,21 +14,6 @@ import Testing
       parent: parent, group: group, session: session ?? group, isStopped: isStopped)
   }
 
-  // Fails if a process in the group receives SIGTERM twice, or one outside of it does not receive
-  // it.
-  @Test("SIGTERM goes to the group, and to each holder of the lock that left it, once")
-  func terminate() {
-    let (inside, outside) = (process(10, group: 10), process(11, group: 11))
-    var rounds = SignalRounds()
-    let seen = LockHolders(known: [inside, outside])
-    #expect(rounds.next(seen, group: 10, now: 0) == .wait(until: nil))
-    rounds.begin(SIGTERM, ticks: 5)
-    #expect(rounds.next(seen, group: 10, now: 0) == .send(SIGTERM, toGroup: true, [outside]))
-    rounds.note(outside, 0)
-    #expect(rounds.next(seen, group: 10, now: 0) == .wait(until: nil))
-    #expect(!rounds.isBlind)
-  }
-
   // Fails if a fork that the search missed survives SIGTERM, or if a command that a trap starts is
   // ended by it.
   @Test("SIGTERM also goes to a process that was being started, not to one started afterwards")

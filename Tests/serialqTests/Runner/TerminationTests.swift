@@ -65,35 +65,7 @@ import Testing
       termination.signals(requests: [SIGKILL, SIGINT], stop: .atOnce, now: grace) == [SIGKILL])
   }
 
-  // Fails if a stop of the runner is recorded as a cancel request, or the second stop acts as the
-  // first.
-  @Test("a first stop ends the job gracefully, a second one at once")
-  func stop() {
-    var termination = Termination()
-    #expect(termination.signals(requests: [], stop: .inOrder, now: 0) == [SIGTERM])
-    #expect(termination.isStopped)
-    #expect(termination.signals(requests: [], stop: .inOrder, now: 1) == [])
-    #expect(termination.signals(requests: [], stop: .atOnce, now: 2) == [SIGKILL])
-  }
-
   private let since = Timestamp(microseconds: 1)
-
-  // Fails if a signal is sent again, or the deadline is not moved by the time of the suspension.
-  @Test("a suspension stops the job once, and moves its time limit")
-  func suspended() {
-    var termination = Termination(timeLimit: 100)
-    var requests = Run.Running()
-    requests.suspension = Suspension(since: since, uptime: 40)
-    #expect(termination.signals(requests, stop: .no, now: 41) == [SIGSTOP])
-    #expect(termination.signals(requests, stop: .no, now: 500) == [])
-    #expect(termination.nextDue(canGiveUp: true) == nil)
-    requests.suspension = Suspension(earlier: 460)
-    #expect(termination.signals(requests, stop: .no, now: 501) == [SIGCONT])
-    #expect(termination.signals(requests, stop: .no, now: 502) == [])
-    #expect(termination.nextDue(canGiveUp: true) == 560 && termination.cause == .itself)
-    #expect(termination.signals(requests, stop: .no, now: 560) == [SIGTERM])
-    #expect(termination.cause == .timedOut)
-  }
 
   // Fails if a job that is being ended is stopped, and misses its grace period.
   @Test("a job that is being ended is neither suspended nor continued")
