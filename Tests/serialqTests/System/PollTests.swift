@@ -3,28 +3,6 @@ import Testing
 @testable import SerialqSystem
 
 @Suite struct PollTests {
-  private func pipe() throws -> (input: FileDescriptor, output: FileDescriptor) {
-    var ends: [Int32] = [0, 0]
-    try #require(makePipe(&ends) == 0)
-    return (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
-  }
-
-  // Fails if a wait ends for what was not asked for, or the results are in another order.
-  @Test("a wait reports what each descriptor is ready for")
-  func readiness() throws {
-    let (one, two) = (try pipe(), try pipe())
-    let ready = { (list: [(FileDescriptor, Interest)]) in
-      try waitForReadiness(list.map { ($0.0.raw, $0.1) }, until: 0)
-    }
-    #expect(
-      try ready([(one.input, .read), (one.output, .write)])
-        == [Readiness(), Readiness(canWrite: true)])
-    try one.output.writeAll(Bytes("x"))
-    #expect(
-      try ready([(two.input, .both), (one.input, .both), (one.output, .read), (one.input, .none)])
-        == [Readiness(), Readiness(canRead: true), Readiness(), Readiness()])
-  }
-
   // Fails if a closed descriptor without interest ends every wait at once: the process would spin.
   @Test("the end of a descriptor ends the wait only for those that wait for something")
   func closed() throws {
@@ -48,6 +26,3 @@ import Testing
     }
   #endif
 }
-
-/// `pipe(2)`, which methods of the same name hide.
-private func makePipe(_ ends: inout [Int32]) -> Int32 { pipe(&ends) }

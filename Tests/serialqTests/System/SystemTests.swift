@@ -37,38 +37,6 @@ import Testing
     }
   }
 
-  // Fails when a field is not checked against the calendar.
-  @Test(
-    "Invalid times are refused",
-    arguments: [
-      "2026-02-29T10:00:00.000000Z", "2026-13-01T10:00:00.000000Z", "2026-01-01T24:00:00.000000Z",
-      "2026-01-01T10:60:00.000000Z", "2026-01-01T10:00:60.000000Z", "2026-01-01T10:00:00.000000z",
-      "2026-01-01T10:00:00.00000Z", "2026-00-01T10:00:00.000000Z", "2026-01-00T10:00:00.000000Z",
-      "+026-01-01T10:00:00.000000Z",
-    ])
-  func notTimes(text: String) {
-    #expect(Bytes(text.utf8).withUnsafeBufferPointer { Timestamp(rfc3339: $0) } == nil)
-  }
-
-  // Fails when the descriptor does not report an event: leave IN_MODIFY out of the mask.
-  @Test("A watch wakes when a file is created, grows or is replaced, and sleeps when drained")
-  func watch() throws {
-    let watch = try FileWatch(folders: [temporary.path])
-    func isAwake() throws -> Bool {
-      defer { watch.drain() }
-      return try waitForInput(on: [watch.descriptor], timeoutMilliseconds: 0) == [true]
-    }
-    #expect(try !isAwake())
-    let file = try FileDescriptor.open(temporary.path("f"), .log)
-    #expect(try isAwake())
-    #expect(try !isAwake())
-    try file.writeAll(Bytes("x"))
-    #expect(try isAwake())
-    try FileSystem.rename(temporary.path("f"), to: temporary.path("g"))
-    #expect(try isAwake())
-    #expect(try !isAwake())
-  }
-
   // Fails, without end, when DN_CREATE, DN_MODIFY, DN_DELETE or DN_RENAME is left out, or when the end
   // of the first watch also ends the signals of the second one.
   @Test("A watch that ends at once wakes at each change, also after another one has ended")
@@ -89,18 +57,6 @@ import Testing
       try sleepUntilChange()
       watch = try FileWatch(folders: [temporary.path], endsAtOnce: true)
     }
-  }
-
-  // Fails when O_NOFOLLOW or O_CLOEXEC is missing.
-  @Test("A symbolic link is not opened, and an opened file is not inherited")
-  func opens() throws {
-    let link = temporary.path("link")
-    #expect(link.withCString { symlink("/etc/passwd", $0) } == 0)
-    let failure = #expect(throws: Failure.self) { try FileDescriptor.open(link, .read) }
-    #expect(failure?.number == ELOOP)
-    let file = try FileDescriptor.open(link, .read, followingLinks: true)
-    #expect(fcntl(file.raw, F_GETFD) & FD_CLOEXEC != 0)
-    #expect(try FileDescriptor.openIfThere(temporary.path("none"), .read) == nil)
   }
 
   // Fails when an open file forgets its path, or an access does not say what it is for.

@@ -22,22 +22,6 @@ import Testing
     }
     #expect(Bytes(pipe.fileHandleForReading.readDataToEndOfFile()) == sent)
   }
-
-  // Fails if `result` writes at once.
-  @Test("nothing is printed before the flush, and messages go to standard error")
-  func separation() throws {
-    let (results, messages) = (Pipe(), Pipe())
-    var output = Output(
-      results: results.fileHandleForWriting.fileDescriptor,
-      messages: messages.fileHandleForWriting.fileDescriptor
-    )
-    output.result("never flushed")
-    output.message("serialq: a: b")
-    try results.fileHandleForWriting.close()
-    try messages.fileHandleForWriting.close()
-    #expect(results.fileHandleForReading.readDataToEndOfFile().isEmpty)
-    #expect(messages.fileHandleForReading.readDataToEndOfFile() == Data("serialq: a: b\n".utf8))
-  }
 }
 
 /// Two connected sockets.
@@ -80,13 +64,5 @@ func socketPair() throws -> [Int32] {
     #expect(traits(["COLUMNS": "0"]).width == 100)
     #expect(traits(["COLUMNS": "wide"]).width == 100)
     #expect(traits(terminal: false, window: nil, [:]).width == nil)
-  }
-
-  // Fails if a pipe is detected as a terminal.
-  @Test("a pipe is not a terminal")
-  func pipe() {
-    let pipe = Pipe()
-    let traits = TerminalTraits(of: pipe.fileHandleForWriting.fileDescriptor) { _ in nil }
-    #expect(traits == TerminalTraits(isTerminal: false, windowColumns: nil) { _ in nil })
   }
 }
