@@ -149,13 +149,6 @@ import Testing
     try scene.waitForFile("rec", "hangup")
   }
 
-  // Fails if a job that closes its terminal and opens it again ends it.
-  @Test("a job may close its terminal for a while")
-  func closes() throws {
-    let line = "exec </dev/null >/dev/null 2>&1; sleep 0.1; exec >/dev/tty; echo again"
-    #expect(try log(of: line) == "again\n")
-  }
-
   // Fails if output that cannot be written holds up the job, or is not mentioned.
   @Test(
     "a log that cannot be written does not hold up the job, and the journal says so",

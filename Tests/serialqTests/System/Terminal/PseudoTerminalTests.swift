@@ -64,14 +64,6 @@ import Testing
     }
   }
 
-  // Fails if bytes are lost or repeated where the terminal's buffer is full.
-  @Test("output that is longer than the buffer of the terminal arrives whole")
-  func muchOutput() throws {
-    let process = try TerminalProcess("seq 20000; echo end; read x")
-    let text = try process.waitForOutput("end\r\n")
-    #expect(text == (1...20_000).map { "\($0)\r\n" }.joined() + "end\r\n")
-  }
-
   // Fails if a full terminal blocks the keeper, or if keys are lost.
   @Test("keys that the job does not read are accepted only as far as there is room")
   func keys() throws {
@@ -94,17 +86,6 @@ import Testing
     let accepted = try terminal.master.writeSome(keys[...])
     #expect(accepted < keys.count)
     #expect(try terminal.master.writeSome([]) == 0)
-  }
-
-  // Fails if the size is set on another terminal, or the job is not notified.
-  @Test("a new size reaches the job with a signal")
-  func size() throws {
-    let process = try TerminalProcess(
-      "trap 'stty size; exit' WINCH; echo ready; while :; do read x; done")
-    try process.waitForOutput("ready")
-    process.terminal.setSize(TerminalWindow(columns: 100, rows: 30))
-    #expect(process.terminal.size == TerminalWindow(columns: 100, rows: 30))
-    try process.waitForOutput("30 100")
   }
 
   // Fails if an editor, which shows the keys itself, counts as a prompt for a password.
