@@ -42,21 +42,6 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
     #expect(Self.shells.contains { $0.shell == .zsh })
   }
 
-  // Fails if `octal` omits leading zeros: the digit that follows is swallowed.
-  @Test(
-    "every byte is preserved, alone, first, last and before a digit",
-    .needs(.bash), arguments: shells)
-  func everyByteArrives(_ shell: PastedInto) throws {
-    let words = (1...255).flatMap { byte -> [Bytes] in
-      let byte = UInt8(byte)
-      return [
-        [byte], [byte, 0x61], [0x61, byte], [0x61, byte, 0x37], [byte, byte], [0x1B, byte, 0x31],
-      ]
-    }
-    let arrived = try shell.arguments(of: words.map { "receive " + ShellQuote.word($0) })
-    #expect(arrived == words)
-  }
-
   // Fails if `singleQuoted` does not close the quotes around a quote.
   @Test("random bytes are preserved", .needs(.bash), arguments: shells)
   func randomBytesArrive(_ shell: PastedInto) throws {
@@ -73,20 +58,6 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
       "receive " + words[start..<start + 10].map(ShellQuote.word).joined(separator: " ")
     }
     #expect(try shell.arguments(of: lines) == words)
-  }
-
-  // Fails if characters that are special at the start of a word are not quoted.
-  @Test("words that shells would expand are preserved", .needs(.bash), arguments: shells)
-  func specialWordsArrive(_ shell: PastedInto) throws {
-    let words: [Bytes] = [
-      [], Bytes("~"), Bytes("~root"), Bytes("a~"), Bytes("=ls"), Bytes("a=~"), Bytes("a=b:~"),
-      Bytes("-"), Bytes("--"), Bytes("!"), Bytes("!!"), Bytes("a!b"), Bytes("!$"), Bytes("{}"),
-      Bytes("{a,b}"), Bytes("{1..3}"), Bytes("^a^b"), Bytes("#a"), Bytes("*"), Bytes("a\\"),
-      Bytes("it's"), Bytes("''"), Bytes("\n"), Bytes("a\n"), Bytes("'\n!x\\"), Bytes("é 日本"),
-      Bytes("\u{202E}7"), Bytes("\u{85}7"), [0xFF, 0x37], [0xC3], [0xED, 0xA0, 0x80],
-    ]
-    let line = "receive " + words.map(ShellQuote.word).joined(separator: " ")
-    #expect(try shell.arguments(of: ["receive x", line]) == [Bytes("x")] + words)
   }
 
   // Fails if the first word is quoted like any other: it is then an assignment or a keyword.
@@ -116,17 +87,6 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
     #expect(arrived.map { Bytes($0) } == words)
     #expect(ShellQuote.script([Bytes("A=b"), Bytes("x")]) == Bytes("'A=b' x"))
     #expect(ShellQuote.script([Bytes("%1"), Bytes("it's")]) == Bytes(#"env %1 'it'\''s'"#))
-  }
-
-  // Fails if a built-in command or another echo runs instead of the program.
-  @Test("a displayed command starts the program, not what a shell has of the same name")
-  func builtins() throws {
-    let cd = ShellQuote.arguments([Bytes("cd"), Bytes("/")])
-    #expect(
-      try RealShell.output(of: Bytes("\(cd) 2>/dev/null; printf $?".utf8), in: "/bin/sh")
-        == Bytes("127"))
-    let echo = ShellQuote.arguments([Bytes("echo"), Bytes("a\\tb")])
-    #expect(try RealShell.output(of: Bytes(echo.utf8), in: "/bin/sh") == Bytes("a\\tb\n"))
   }
 
   // Fails if a word is quoted that no shell expands: lists would be hard to read.

@@ -81,18 +81,6 @@ import Testing
     }
   }
 
-  // Fails if a line comes before its end or later, or the line that is still written is unknown.
-  @Test("with a window of one line, each line is complete when it ends")
-  func lines() {
-    var text = TerminalText(keepsStyle: false, window: 1)
-    #expect(text.convert(Bytes("a\r\nb\r")).text == "a\n")
-    #expect(text.openLine.text == "b")
-    #expect(text.convert(Bytes("\nc 10%\rc 20")).text == "b\n")
-    #expect(text.openLine.text == "c 20%")
-    #expect(text.finish().text == "c 20%")
-    #expect(text.openLine.isEmpty && text.finish().isEmpty)
-  }
-
   // Fails if a line is complete while a program can return to it, or is kept forever.
   @Test("a line is complete when as many lines as the window follow it")
   func window() {

@@ -6,19 +6,6 @@ import Testing
 @testable import SerialqSystem
 
 @Suite struct TextTests {
-  // Fails if a piece loses its source bytes: quoting would then change them.
-  @Test("text is split into pieces without loss")
-  func pieces() {
-    var random = SeededGenerator(seed: 3)
-    let leads: Bytes = [
-      0x41, 0xC3, 0xA9, 0xE2, 0x80, 0xAE, 0xED, 0xA0, 0xF0, 0x9F, 0x98, 0xC0, 0xFF,
-    ]
-    for _ in 0..<2_000 {
-      let bytes = (0..<12).map { _ in leads.randomElement(using: &random) ?? 0 }
-      #expect(TextPiece.pieces(of: bytes).flatMap(\.bytes) == bytes)
-    }
-  }
-
   // Fails if a control character is printed, or the notation changes.
   @Test("control sequences are shown escaped")
   func visible() {
