@@ -41,25 +41,6 @@ import Testing
       ])
   }
 
-  // Fails if columns are counted in characters or bytes.
-  @Test("characters that are two columns wide count as two")
-  func multiByte() {
-    let view = view("翻訳する 日本語ドキュメント.md --出力 ./結果/日本語 --verbose é ü 🙂", output: "進捗 ▓▓▓ 42%")
-    #expect(
-      text(view, 80) == [
-        "| 進捗 ▓▓▓ 42%",
-        "[12] 翻訳する 日本語ドキュメント.md --出力 ./結果/日本語 --verbose é ü…  1m 05s",
-        "[###!>..............] 5 of 20 done, 1 failed, about 20m left",
-      ])
-    #expect(
-      text(view, 40) == [
-        "| 進捗 ▓▓▓ 42%", "[12] 翻訳する 日本語ドキュメン…  1m 05s",
-        "[#!>......] 5 of 20 done, 1 failed, ab…",
-      ])
-    #expect(
-      text(view, 20) == ["| 進捗 ▓▓▓ 42%", "[12] 翻訳…   1m 05s", "[!>...] 5 of 20 do…"])
-  }
-
   // Fails if the position of the cut changes as the seconds grow.
   @Test("a growing time does not move other text")
   func steady() {

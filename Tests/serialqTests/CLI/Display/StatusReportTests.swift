@@ -147,29 +147,6 @@ import Testing
         """)
   }
 
-  // Fails if another problem is not reported, or the command that shows it is missing.
-  @Test("other problems follow the failures, with the command that shows them")
-  func notes() {
-    var report = StatusReport(empty: "video", hasOthers: false)
-    report.counts = ["1 failed"]
-    report.troubles = [.init(id: 1, title: "make", outcome: "was killed by SIGTERM")]
-    report.notes = [.init(text: "More of it.", adviceName: "See it", advice: "cat more")]
-    #expect(
-      text(report.lines()) == """
-        Job 1: make
-          was killed by SIGTERM
-
-        More of it.
-
-        No job is running or waiting: 1 failed.
-
-        See why:       serialq log -q video 1
-        Run again:     serialq retry -q video 1
-        Mark as seen:  serialq ack -q video 1
-        See it:        cat more
-        """)
-  }
-
   // Fails if a line is wider than the terminal, or an omitted part is not the least important.
   @Test("on a small terminal the report is shorter, and every line fits")
   func small() {

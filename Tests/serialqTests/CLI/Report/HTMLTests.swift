@@ -18,18 +18,6 @@ import Testing
     #expect(twice.markup == "<i>\(piece.markup)</i>")
   }
 
-  // Fails if an invisible or bidirectional control character is written.
-  @Test("control characters are shown escaped, not written")
-  func invisible() {
-    let hostile = "a\u{0}b\u{1B}[2J\u{202E}\u{2066}\u{200B}\u{FEFF}\u{2028}\u{FFFE}\u{7F}\u{9B}\n"
-    let piece: HTML = "\(hostile)"
-    #expect(
-      piece.markup == """
-        a^@b^[[2J&lt;U+202E&gt;&lt;U+2066&gt;&lt;U+200B&gt;&lt;U+FEFF&gt;&lt;U+2028&gt;\
-        &lt;U+FFFE&gt;^?&lt;U+009B&gt;^J
-        """)
-  }
-
   // Fails if a fraction is in a format that browsers do not parse: with an exponent, or rounded to
   // nothing.
   @Test("a fraction of the width is written with two digits")
