@@ -89,26 +89,6 @@ struct PowerLossTests {
     #expect(logs == 2)
   }
 
-  // Fails if the simulated disk takes the output of a command for a part of a removed file, whose number
-  // it has.
-  @Test(
-    "a file with the number of a removed one does not change what a power loss restores",
-    arguments: ["unlink\tROOT/a", "rename\tROOT/b\tROOT/a"])
-  func reusedNumber(removal: String) throws {
-    let folder = try TemporaryFolder()
-    let root = folder.path.text
-    var disk = try Disk(root: folder.path)
-    for line in [
-      "create\t7\tROOT/a", "write\t7\t0\t6f6c64", "create\t8\tROOT/b", "flush\t7", "flush\t0",
-      removal, "write\t7\t0\t6e", "write\t7\t1\t6577",
-    ] {
-      let isChange = disk.take(line.replacing("ROOT", with: root)[...])
-      #expect(isChange)
-    }
-    // The names of before the removal, and the last content.
-    #expect(disk.tree { $0 == 3 ? 2 : 0 }["a"] == Bytes("old".utf8))
-  }
-
   private func command(_ random: inout SeededGenerator, _ queue: Queue?) -> [String] {
     let waiting = queue.map { Array($0.waiting) }?.randomElement(using: &random)?.id ?? 1
     let failed = queue?.openJobs.randomElement(using: &random)?.id ?? 1

@@ -68,15 +68,6 @@ import Testing
     #expect(failure?.what == (word.isEmpty ? "''" : word))
   }
 
-  // Fails if a part that selects nothing is ignored.
-  @Test("an id without a job is refused, and so is a range without one")
-  func missing() throws {
-    #expect(throws: Failure.self) { try ids("3") }
-    #expect(throws: Failure.self) { try ids("1", "6-9") }
-    let empty = #expect(throws: Failure.self) { try Queue().jobs(JobSelection(1), in: "v") }
-    #expect(empty?.sentence == "job 1: queue v has no such job; it has no jobs")
-  }
-
   // Fails if a range counts as one job because the queue has only one of it.
   @Test("whether a selection names one job does not depend on the queue")
   func namesOneJob() {

@@ -11,27 +11,6 @@ import Testing
     write: JournalOutput.system.write,
     flush: { (_) throws(Failure) in throw Failure("fdatasync", EIO, "flushing") })
 
-  // Fails when a failed write is not rolled back: leave out the truncation.
-  @Test(
-    "A full disk leaves the journal unchanged", .shows(OnDisk.failuresChangeNothing),
-    arguments: [0, 1, 50, 400])
-  func fullDisk(room: Int) throws {
-    try Journal(folder).append([added(1)])
-    let before = try content(folder.journal)
-    let full = JournalOutput(
-      write: { (file, bytes) throws(Failure) in
-        try file.writeAll(Bytes(bytes.prefix(room)))
-        throw Failure("write", ENOSPC, "writing")
-      }, flush: JournalOutput.system.flush)
-    let failure = try #require(throws: Failure.self) {
-      try Journal(folder, output: full).append([added(2), added(3)])
-    }
-    #expect(failure.next.contains("Free some space"))
-    #expect(try content(folder.journal) == before)
-    try Journal(folder).append([added(2)])
-    #expect(try Replayed(content(folder.journal)).queue.jobs.map(\.id) == [1, 2])
-  }
-
   // Fails when the truncation is not flushed at once: a power loss could bring back a change that
   // was reported as failed.
   @Test("A rolled-back change is removed from the disk too")
@@ -288,19 +267,5 @@ import Testing
     #expect(!reader.isWorthCompacting)
     #expect(text.split(separator: 10).map(Bytes.init)[1] + [10] == (try content(folder.damaged)))
     #expect(try FileSystem.names(in: folder.environments) == [key])
-  }
-
-  // Fails when a failed compaction has changed the journal: rename before the flush.
-  @Test("A failed compaction leaves the journal unchanged", .shows(OnDisk.compaction))
-  func failedCompaction() throws {
-    try Journal(folder).append([added(1)])
-    let before = try content(folder.journal)
-    #expect(throws: Failure.self) {
-      try Journal(folder, output: Self.broken).locked { (scope) throws(Failure) in
-        _ = try scope.compact()
-      }
-    }
-    #expect(try content(folder.journal) == before)
-    #expect(try FileSystem.status(of: folder.newJournal) == nil)
   }
 }

@@ -29,29 +29,6 @@ import Testing
     #expect(relative?.why == "not an absolute path")
   }
 
-  // Fails when a lookup creates something: let `existingQueue` create the folder.
-  @Test(
-    "A lookup creates nothing; creation makes the whole path, private to the user",
-    .shows(OnDisk.forItsUserAlone))
-  func makes() throws {
-    let spool = Spool(path: temporary.path("a/b/spool"))
-    #expect(try spool.existingQueue(named: name) == nil)
-    #expect(try spool.queueNames() == [])
-    #expect(try FileSystem.names(in: temporary.path) == [])
-    let (folder, isNew) = try spool.makeQueue(named: name)
-    #expect(isNew)
-    #expect(try spool.existingQueue(named: name) == folder)
-    #expect(try spool.makeQueue(named: name) == (folder, false))
-    #expect(try spool.queueNames() == [name])
-    for path in [spool.path, folder.path, folder.logs, folder.locks, folder.environments] {
-      #expect(try FileSystem.status(of: path)?.mode == 0o700)
-    }
-    try Journal(folder).append([added(1)])
-    for path in [folder.journal, folder.lock] {
-      #expect(try FileSystem.status(of: path)?.mode == 0o600)
-    }
-  }
-
   // Fails when a link is followed: use stat instead of lstat.
   @Test(
     "A link in place of a spool or a queue is refused", .shows(OnDisk.plantsAreRefused),
@@ -66,22 +43,6 @@ import Testing
     #expect(throws: Failure.self) { try spool.existingQueue(named: name) }
     #expect(throws: Failure.self) { try spool.makeQueue(named: name) }
     #expect(try FileSystem.names(in: real) == [])
-  }
-
-  // Fails when the mode is not checked, or only that of the spool.
-  @Test(
-    "A folder that others can write to is refused", .shows(OnDisk.strangersAreRefused),
-    arguments: [0o770, 0o702])
-  func looseMode(mode: Int) throws {
-    let spool = Spool(path: temporary.path("spool"))
-    let folder = try spool.makeQueue(named: name).folder
-    for path in [folder.path, spool.path] {
-      #expect(path.withCString { chmod($0, mode_t(mode)) } == 0)
-      let failure = #expect(throws: Failure.self) { try spool.existingQueue(named: name) }
-      #expect(failure?.next.contains("chmod go-w") == true)
-      #expect(path.withCString { chmod($0, 0o700) } == 0)
-    }
-    #expect(try spool.existingQueue(named: name) == folder)
   }
 
   // Fails when any existing file counts as a folder.
