@@ -21,18 +21,6 @@ import Testing
     #expect(try !JobLock.isHeld(1, folder))
   }
 
-  // Fails if the file is renamed without its lock: a process that the ended job left behind would
-  // count as one of the next job, and be ended with it.
-  @Test("a job gets another lock file than the one before if a process holds that lock")
-  func held() throws {
-    let left = try JobLock.take(1, folder)
-    let lock = try JobLock.take(2, spare: 1, folder)
-    #expect(try lock.status().identity != left.status().identity)
-    #expect(try FileSystem.names(in: folder.locks) == [Bytes("2")])
-    left.unlock()
-    #expect(try JobLock.isHeld(2, folder))
-  }
-
   // Fails if a job cannot start because someone removed or replaced a file.
   @Test("a spare lock file that is gone, or is no file, is replaced")
   func missing() throws {

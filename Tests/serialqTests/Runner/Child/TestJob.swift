@@ -21,9 +21,6 @@ struct TestJob {
       directory: folder.path, umask: 0o022, streams: .files(input: nil, output: log), lock: lock)
   }
 
-  /// The lock as another process sees it.
-  func openLock() throws -> FileDescriptor { try FileDescriptor.open(folder.path("lock"), .lock) }
-
   func output() throws -> Bytes { try content(folder.path("log")) }
 
   func start() throws -> ChildProcess { try process.start() }
@@ -40,10 +37,4 @@ struct TestJob {
     if parts.count > 1 { _ = try FileSystem.makeFolder(folder.path(String(parts[0]))) }
     try writeProgram(Bytes(text.utf8), to: folder.path(name), mode: mode)
   }
-}
-
-func currentUmask() -> mode_t {
-  let mask = umask(0o077)
-  umask(mask)
-  return mask
 }
