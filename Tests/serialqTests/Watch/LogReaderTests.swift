@@ -3,35 +3,6 @@
 @testable import SerialqWatch
 import Testing
 
-@Suite struct LogCursorTests {
-  // Fails if the incomplete line is printed early, scanned only in its last piece, or lost.
-  @Test("an incomplete line is held back until its end is scanned")
-  func wholeLines() {
-    var cursor = LogCursor()
-    #expect(cursor.scan(Bytes("a\nbc"), wholeLines: true) == 2)
-    cursor.advance(to: 2)
-    #expect(cursor.openLine(atMost: 10) == 2..<4 && cursor.openLine(atMost: 1) == 3..<4)
-    #expect(cursor.scan(Bytes("d"), wholeLines: true) == nil)
-    #expect(cursor.openLine(atMost: 10) == 2..<5)
-    #expect(cursor.scan(Bytes("e\n"), wholeLines: true) == 7)
-    #expect(cursor.part(before: 5, atMost: 2) == 2..<4)
-    cursor.advance(to: 7)
-    #expect(cursor.openLine(atMost: 10) == nil && cursor.part(before: 7, atMost: 2) == nil)
-  }
-
-  // Fails if a line that was held back is not printed with the rest, or a part is printed twice.
-  @Test("without a display everything is printed at once, a line that was held back first")
-  func everything() {
-    var cursor = LogCursor()
-    #expect(cursor.scan(Bytes("ab"), wholeLines: true) == nil)
-    cursor.releaseLine()
-    #expect(cursor.scanned == 0)
-    #expect(cursor.scan(Bytes("abc"), wholeLines: false) == 3)
-    cursor.advance(to: 3)
-    #expect(cursor.scanned == 3 && cursor.openLine(atMost: 10) == nil)
-  }
-}
-
 @Suite struct LogReaderTests {
   /// A log, and the file to which it is printed.
   private struct Bench {
@@ -69,22 +40,6 @@ import Testing
     }
 
     func bytes() throws -> Bytes { try content(path) }
-  }
-
-  // Fails if a missing log is an error, is not looked for again, or old content is printed again.
-  @Test("only what was appended is printed, and a missing log is empty")
-  func appended() throws {
-    var bench = try Bench()
-    try bench.print()
-    #expect(try bench.printed() == "")
-    try bench.append("a\nb")
-    for text in ["a\nb", ""] {
-      try bench.print()
-      #expect(try bench.printed() == text)
-    }
-    try bench.append("c")
-    try bench.print()
-    #expect(try bench.printed() == "c")
   }
 
   // Fails if the incomplete line is printed above a live display, is not shown in it, or is not
