@@ -36,15 +36,14 @@ import Testing
   // Fails if the passphrase cannot be typed, the queue does not say that it is asked for, or it is
   // in the log.
   @Test(
-    "a passphrase is asked for, reported and typed", .needs(.tmux, .bash, .sshKeygen),
-    arguments: [80, 40])
-  func passphrase(columns: Int) throws {
+    "a passphrase is asked for, reported and typed", .needs(.tmux, .bash, .sshKeygen))
+  func passphrase() throws {
     let lines = try lines(ofExample: 0)
     try make("ssh-add", "exec ssh-keygen -y -f key >public")
     try make("rsync", #"printf '\r 42%%'; read x <gate; printf '\r100%%\n'"#)
     let key = try scene.script("ssh-keygen -q -t ed25519 -N secret -f key")
     #expect(key.code == 0, "\(key.errorText)")
-    let terminal = try Terminal(scene, columns: columns)
+    let terminal = try Terminal(scene)
     try add(lines[0], terminal)
     try scene.waitForJob(1) { $0.question?.kind == .password }
     try type(lines[1], terminal)
@@ -64,16 +63,15 @@ import Testing
 
   // Fails if the question is not noticed, or the answer does not arrive.
   @Test(
-    "a confirmation is reported by the on-ask command, and answered", .needs(.tmux, .bash),
-    arguments: [80, 40])
-  func confirmation(columns: Int) throws {
+    "a confirmation is reported by the on-ask command, and answered", .needs(.tmux, .bash))
+  func confirmation() throws {
     let lines = try lines(ofExample: 1)
     try make("notify-send", #"printf '%s|' "$@" >>told; echo >>told"#)
     let question = "Do you want to continue? [Y/n]"
     try make(
       "apt",
       #"[ "$*" = upgrade ] && printf '\#(question) ' && read x && [ "$x" = Y ] && echo done"#)
-    let terminal = try Terminal(scene, columns: columns)
+    let terminal = try Terminal(scene)
     try type(lines[0], terminal)
     try add(lines[1], terminal)
     try scene.waitForFile("told", "Job 1 asks|\(question)|")
@@ -86,13 +84,12 @@ import Testing
   // Fails if the bar is not drawn in place, the job ends with its terminal, or every state of the
   // bar is a line of the log.
   @Test(
-    "a progress bar is watched and left, and its last state remains", .needs(.tmux, .bash),
-    arguments: [80, 40])
-  func progress(columns: Int) throws {
+    "a progress bar is watched and left, and its last state remains", .needs(.tmux, .bash))
+  func progress() throws {
     let lines = try lines(ofExample: 2)
     let bar = #"for i in 10 20 30; do printf '\r%3d%% [\033[32m==>\033[m  ]' $i; done"#
     try make("wget", #"\#(bar); read x <gate; printf '\r100%% [=====]\n'"#)
-    let terminal = try Terminal(scene, columns: columns)
+    let terminal = try Terminal(scene)
     try add(lines[0], terminal)
     try scene.waitForLog(1, "30%")
     try type(lines[1], terminal)
@@ -108,13 +105,12 @@ import Testing
 
   // Fails if the shell has no job control, another job runs meanwhile, or its exit code is lost.
   @Test(
-    "a shell runs in the order of the queue, and no other job with it", .needs(.tmux, .bash),
-    arguments: [80, 40])
-  func shell(columns: Int) throws {
+    "a shell runs in the order of the queue, and no other job with it", .needs(.tmux, .bash))
+  func shell() throws {
     let lines = try lines(ofExample: 3)
     // The system's own file for interactive shells may set another prompt.
     try write(Bytes("PS1='$ '\n".utf8), to: scene.path(".bashrc"))
-    let terminal = try Terminal(scene, columns: columns)
+    let terminal = try Terminal(scene)
     try type(lines[0], terminal)
     try terminal.waitFor("the shell") { $0.contains { $0.contains("attached") } && $0.last == "$" }
     _ = try scene.serialq("add", "echo next")
@@ -135,9 +131,8 @@ import Testing
   // Fails if an editor cannot draw, is not drawn again, or leaves its screen behind.
   @Test(
     "git rebase -i with vi is left and attached again",
-    .needs(.tmux, .bash, .git, .vi),
-    arguments: [80, 40])
-  func editor(columns: Int) throws {
+    .needs(.tmux, .bash, .git, .vi))
+  func editor() throws {
     let lines = try lines(ofExample: 4)
     let setup = """
       git config --global user.name me; git config --global user.email me@example.org
@@ -145,7 +140,7 @@ import Testing
       for i in one two three; do echo $i >$i; git add $i; git commit -qm $i; done
       """
     #expect(try scene.script(setup).code == 0)
-    let terminal = try Terminal(scene, columns: columns)
+    let terminal = try Terminal(scene)
     try add(lines[0], terminal)
     try scene.waitForLog(1, "three")
     for _ in 1...2 {
@@ -161,7 +156,7 @@ import Testing
     }
     try type(lines[1], terminal)
     try terminal.waitFor("the editor") { $0.contains { $0.hasPrefix("pick") } }
-    try terminal.resize(columns: 120 - columns, rows: 12)
+    try terminal.resize(columns: 40, rows: 12)
     // At last to the first line: an editor that learns of its new size only now may scroll.
     for key in ["g", "g", "d", "d", "p", "g", "g"] { try terminal.press(key) }
     try terminal.waitFor("the new order") { screen in
