@@ -90,25 +90,6 @@ import Testing
     #expect(try scene.queue().jobs.isEmpty)
   }
 
-  // Fails if a time in the caller's zone is written or printed.
-  @Test(
-    "dates in JSON are UTC in any time zone, also on the days of a change",
-    arguments: ["Europe/Berlin", "Asia/Kathmandu", "XXX+11YYY,0/0,365/23", "nonsense"])
-  func zones(zone: String) throws {
-    let began = Clock.now()
-    let zoned: (inout LaunchOptions) -> Void = {
-      $0.environment.append(Bytes("TZ=\(zone)".utf8))
-    }
-    #expect(try scene.serialq("run", "true", change: zoned).code == 0)
-    let shown = try scene.serialq("show", "--json", "1", change: zoned).output
-    let job = try #require(try JSONSerialization.jsonObject(with: Data(shown)) as? [String: Any])
-    for field in ["added", "started", "ended"] {
-      let text = Bytes(try #require(job[field] as? String).utf8)
-      let date = try #require(text.withUnsafeBufferPointer { Timestamp(rfc3339: $0) })
-      #expect(began <= date && date <= Clock.now())
-    }
-  }
-
   // Fails if the lock file, or the process id, counts as the job itself.
   @Test(
     "a job that ran when the machine crashed is interrupted at once, and its old pid not signalled",

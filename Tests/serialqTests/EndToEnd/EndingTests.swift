@@ -72,20 +72,6 @@ import Testing
     #expect(try scene.states().suffix(2) == [.cancelled, .cancelled])
   }
 
-  // Fails if retries are miscounted, run after other jobs, or lose the job's environment.
-  @Test("a job is retried before any other, and counts as failed only after the last attempt")
-  func retries() throws {
-    let line = "echo $SERIALQ_JOB >>rec; [ $(wc -l <rec) -ge 3 ]"
-    _ = try scene.serialq("add", "--no-start", "--retries", "5", "--retry-delay", "1", line)
-    try scene.add("echo 2 >>rec")
-    #expect(try scene.serialq("wait").code == 0)
-    #expect(try content(scene.path("rec")).text == "1\n1\n1\n2\n")
-    #expect(try scene.queue().job(1)?.attempts == 3)
-    _ = try scene.serialq("add", "--retries", "1", "exit 4")
-    #expect(try scene.serialq("wait", "3").code == 4)
-    #expect(try scene.queue().job(3)?.attempts == 2)
-  }
-
   // Fails if a run treats a retry as the end of the job, or misses an attempt's output.
   @Test("a run prints every attempt, and fails only if the last one did")
   func retriesShown() throws {

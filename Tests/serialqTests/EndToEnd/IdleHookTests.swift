@@ -44,21 +44,6 @@ import Testing
     #expect(try recorded().count == 2)
   }
 
-  // Fails if the counts are those of the jobs that are still known, or are lost with the journal's
-  // history.
-  @Test("forgotten jobs and compaction do not change the counts")
-  func forgotten() throws {
-    try set(Self.record)
-    #expect(try scene.serialq("set", "keep", "1").code == 0)
-    #expect(try scene.serialq("pause").code == 0)
-    try scene.add("true", "true", "false")
-    #expect(try scene.serialq("cancel", "2").code == 0)
-    #expect(try scene.serialq("clean").code == 0)
-    #expect(try scene.serialq("resume").code == 0)
-    try scene.waitForFile("idle", "\n")
-    #expect(try recorded() == ["default 1 1 0 1 1"])
-  }
-
   // Fails if a paused queue with waiting jobs counts as idle, or one whose jobs were all canceled
   // before they ran.
   @Test("it does not run while jobs wait in a paused queue, or if no job ran")

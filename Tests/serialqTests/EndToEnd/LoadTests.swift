@@ -35,17 +35,6 @@ import Testing
     #expect(queue.count(.succeeded) == 2 && queue.count(.cancelled) == count - 1)
   }
 
-  // Fails if output is buffered in a process's memory, or is cut.
-  @Test("a gigabyte of output is in the log, and printed unchanged")
-  func output() throws {
-    let megabytes = isLong ? 1_024 : max(4 / ease, 1)
-    let line = "yes 0123456789abcde | head -c \(megabytes)M"
-    #expect(try scene.serialq("add", line).code == 0)
-    #expect(try scene.serialq("wait", "1").code == 0)
-    #expect(try scene.script("serialq log 1 | cksum").text == scene.script("\(line) | cksum").text)
-    #expect(try scene.serialq("status").code == 0)
-  }
-
   #if os(Linux)
     // Fails if a line is cut, or a line that is too long for the system is not reported as such:
     // add refuses it with a short message, and one from elsewhere fails when it runs.
@@ -84,25 +73,6 @@ import Testing
     #expect(added.code == 0 && added.errorText == "")
     let found = try scene.serialq("run").output.split(separator: 0).map { Bytes($0) }
     #expect(Set(found).isSuperset(of: variables))
-  }
-
-  // Fails if a queue slows down another one, or a command on all queues omits one.
-  @Test("a thousand queues are counted, and each one is run")
-  func queues() throws {
-    let count = isLong ? 1_000 : 25 / ease
-    let script = """
-      i=0
-      while [ $i -lt \(count) ]; do
-        i=$((i + 1))
-        serialq add --no-start -q q$i "echo $i >>ran" || exit
-      done
-      """
-    #expect(try scene.script(script).code == 0)
-    #expect(try scene.serialq("queues").text.split(separator: "\n").count == count + 1)
-    #expect(try scene.serialq("resume", "--all").code == 0)
-    for queue in 1...count { #expect(try scene.serialq("wait", "-q", "q\(queue)").code == 0) }
-    let ran = try content(scene.path("ran")).text.split(separator: "\n").compactMap { Int($0) }
-    #expect(ran.sorted() == Array(1...count))
   }
 
   // Fails if waiters are refused, or are not notified, when the system has no file watches left:

@@ -91,24 +91,6 @@ import Testing
       #expect(try scene.serialq("wait", "1").code == 124)
     }
 
-    // Fails if a process that is started while the others are being stopped runs on.
-    @Test("pause --now stops a job that starts processes all the time", .needs(.setsid))
-    func forks() throws {
-      let loop = "while :; do setsid -w sh -c 'echo x'; done"
-      try scene.addRunning("(\(loop)) & \(loop)", until: "x")
-      for _ in 0..<(isLong ? 100 : 3) {
-        #expect(try scene.serialq("pause", "--now").code == 0)
-        try expectSuspended()
-        let size = try scene.log(1).count
-        #expect(try scene.serialq("resume").code == 0)
-        try waitUntil("more output", watching: [scene.queueFolder().logs]) {
-          try scene.log(1).count > size
-        }
-      }
-      #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
-      try scene.waitForJob(1, .cancelled)
-    }
-
     /// A time limit in seconds, with time for the commands of a test: they are slow under a
     /// sanitizer.
     private static let limit = isSanitized ? 30 : 4
