@@ -3,27 +3,31 @@ import SerialqSystem
 
 /// The program: takes arguments, returns an exit code.
 package enum Program {
-  /// Runs the program and exits; no other code exits.
+  /// Runs the program and ends the process.
   package static func main() -> Never {
     let code = run()
+    // The terminal is restored by now.
+    if let signal = code.signal { SignalListener.obey(signal) }
+    // Without an effect on the first process of a container.
     exit(code.rawValue)
   }
 
   private static func run() -> ExitCode {
     var session = Session()
+    var code = ExitCode.success
     do throws(Failure) {
       try InheritedDescriptors.fillStandardOnes()
       Output.ignoreSignalsOfWrites()
       SignalListener.removeCrashReporter()
       let (host, words) = try HostOption.split(
         Machine.arguments(), variable: Machine.variable("SERIALQ_HOST"))
-      let code = try session.perform(words, on: host)
+      code = try session.perform(words, on: host)
       try session.output.flush()
-      return code
     } catch {
       session.output.message(error.description)
-      return error.code
+      if code.signal == nil { code = error.code }
     }
+    return code
   }
 }
 

@@ -13,10 +13,7 @@ package final class StopSignals: Sendable {
   package init(_ hear: @escaping @Sendable (_ signal: Int32, _ count: Int) -> Void) {
     let received = Locked<[Int32]>([])
     self.received = received
-    listener = SignalListener(
-      [SIGINT, SIGTERM, SIGHUP, SIGQUIT].filter { !SignalListener.isIgnored($0) }
-    ) {
-      number in
+    listener = SignalListener(SignalListener.ending) { number in
       hear(
         number,
         received.withLock { received in

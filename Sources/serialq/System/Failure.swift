@@ -49,9 +49,20 @@ package struct Failure: Error, Equatable, CustomStringConvertible {
 /// The exit codes of the program, which follow `timeout(1)` and `env(1)`.
 package struct ExitCode: Equatable {
   package var rawValue: Int32
+  /// The signal that ended the command, if one did: the process ends by it too.
+  package private(set) var signal: Int32?
 
   package init(rawValue: Int32) {
     self.rawValue = rawValue
+  }
+
+  /// The command was ended by this signal.
+  ///
+  /// A process that exits with 130 instead does not end the loop of its shell.
+  package static func ended(by signal: Int32) -> ExitCode {
+    var code = ExitCode(rawValue: 128 + signal)
+    code.signal = signal
+    return code
   }
 
   package static let success = ExitCode(rawValue: 0)

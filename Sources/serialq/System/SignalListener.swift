@@ -29,6 +29,11 @@ package final class SignalListener: Sendable {
     #endif
   }
 
+  /// The signals that end a command, except those that the process inherited as ignored.
+  package static var ending: [Int32] {
+    [SIGINT, SIGTERM, SIGHUP, SIGQUIT].filter { !isIgnored($0) }
+  }
+
   /// As `init`, until the process ends.
   ///
   /// The end of a listener starts a thread, for which the end of the process would wait.

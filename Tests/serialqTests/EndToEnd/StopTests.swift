@@ -7,7 +7,7 @@ import Testing
 @Suite final class StopTests: SceneSuite {
   // Fails if only the job's shell is signalled (the grandchild survives), if the job counts as
   // killed, if SIGTERM counts as a cancel request of the user, or if the rest of the queue is
-  // canceled or run. SIGQUIT: fails if the Swift runtime reports it as a crash, and continues.
+  // canceled or run, or the run exits with a code. SIGQUIT: fails if the Swift runtime reports it as a crash, and continues.
   @Test(
     "the first signal ends the running job and keeps the rest", .shows(Running.stopsInOrder),
     arguments: [SIGINT, SIGTERM, SIGQUIT, SIGHUP])
@@ -17,7 +17,7 @@ import Testing
         + "trap 'echo child >>rec; exit 7' TERM; wait; wait", "echo next >>rec")
     let run = try scene.start("run").waitForOutput("up")
     let outcome = try run.end(signal)
-    #expect(outcome.code == 128 + signal)
+    #expect(outcome.status == .killed(signal))
     #expect(outcome.errorText.contains("stopped by \(SignalName.of(signal)); 1 still waiting"))
     #expect(try scene.states() == [signal == SIGINT ? .cancelled : .interrupted, .waiting])
     try scene.waitForFile("rec", "grandchild")
@@ -41,9 +41,35 @@ import Testing
     run.send(first)
     try run.waitForOutput("ignored")
     #expect(try scene.states() == [.running, .waiting])
-    #expect(try run.end(SIGINT).code == 128 + first)
+    #expect(try run.end(SIGINT).status == .killed(first))
     #expect(try scene.states() == [state, .waiting])
     #expect(try scene.queue().job(1)?.ending == (state == .cancelled ? .killed(SIGKILL) : nil))
+  }
+
+  // Fails if a command exits with 130, so that the shell starts the next one.
+  @Test(
+    "Ctrl-C at any command ends the loop of the shell", .needs(.tmux, .bash),
+    arguments: [("run sh job", "up"), ("wait", "[1] sh job"), ("log -f", "up"), ("-w", "Job 1")])
+  func loop(command: String, begin: String) throws {
+    try write(Bytes("echo up; exec sleep 1000"), to: scene.path("job"))
+    if !command.hasPrefix("run") { try scene.addRunning("sh", "job", until: "up") }
+    let terminal = try Terminal(scene)
+    try terminal.type("clear; for i in 1 2 3; do echo call $i; serialq \(command); done")
+    try terminal.waitForLine(begin)
+    try terminal.press("C-c")
+    let screen = try terminal.waitFor("the prompt") { $0.last == "$" }
+    #expect(screen.contains("call 1") && !screen.contains("call 2"), "\(screen)")
+  }
+
+  // Fails if the signal counts as a failure of the editor.
+  @Test("a signal that ends the editor ends edit too")
+  func editor() throws {
+    try scene.add("true")
+    let edit = try scene.start("edit", "1") {
+      $0.environment.append(Bytes("VISUAL=echo up >up; exec sleep 1000; :"))
+    }
+    try scene.waitForFile("up", "up")
+    #expect(try edit.end(SIGTERM).status == .killed(SIGTERM))
   }
 
   // Fails if the run sets a handler for a signal that it inherited as ignored.
@@ -76,7 +102,7 @@ import Testing
     run.send(SIGHUP)
     try scene.waitForLog(1, "ending")
     try gate.open()
-    #expect(try run.wait().code == 128 + SIGHUP)
+    #expect(try run.wait().status == .killed(SIGHUP))
     #expect(try scene.states() == [.interrupted, .waiting])
     #expect(try content(scene.path("rec")).text == "over\n")
   }

@@ -242,7 +242,6 @@ struct AttachWait {
     if signal != SIGHUP, queue.job(id)?.state == .running {
       session.output.message("serialq: job \(id) continues")
     }
-    SignalListener.obey(signal)
-    return ExitCode(rawValue: 128 + signal)
+    return .ended(by: signal)
   }
 }

@@ -35,7 +35,7 @@ extension Session {
       output.message(failure.description)
       return withExtendedLifetime(runner) { failure.code }
     }
-    return signals.first.map { ExitCode(rawValue: 128 + $0) } ?? .success
+    return signals.first.map { .ended(by: $0) } ?? .success
   }
 
   /// Serves the terminal of a running job until the job is over.

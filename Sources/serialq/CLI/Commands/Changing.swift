@@ -68,8 +68,7 @@ extension Session {
     try Machine.requireThreads(2)
     let messages = output
     let spool = try self.spool()
-    let heard = [SIGINT, SIGTERM, SIGHUP].filter { !SignalListener.isIgnored($0) }
-    SignalListener.listenUntilExit(heard) { signal in
+    SignalListener.listenUntilExit(SignalListener.ending) { signal in
       restorer.restore {
         // Only Ctrl-C is meant for the job as much as for this command.
         if signal == SIGINT {

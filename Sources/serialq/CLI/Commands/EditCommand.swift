@@ -142,9 +142,13 @@ extension EditCommand: Subcommand {
       Bytes("/bin/sh"), Bytes("-c"), editor + Bytes(" \"$1\""), editor, path,
     ])
     guard status == .exited(0) else {
-      throw Failure(
+      var failure = Failure(
         "the editor \(Visible.text(editor))", "it failed",
         next: "Nothing was changed. Set VISUAL or EDITOR to use another editor.")
+      if case .killed(let signal) = status, [SIGTERM, SIGHUP].contains(signal) {
+        failure.code = .ended(by: signal)
+      }
+      throw failure
     }
     // Without checks: some editors replace the file with a new one.
     var edited = try FileDescriptor.open(path, .read, followingLinks: true).readAll()

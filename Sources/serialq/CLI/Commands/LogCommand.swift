@@ -127,8 +127,8 @@ extension LogCommand: Subcommand {
       session.output.message("serialq: job \(id) has no output: it \(job.outcomeText)")
     }
     let restorer = TerminalRestorer()
-    let isHeard = session.traits.isTerminal && !SignalListener.isIgnored(SIGINT)
-    let signals = SignalListener(isHeard ? [SIGINT] : []) { signal in
+    let heard = session.traits.isTerminal ? SignalListener.ending : []
+    let signals = SignalListener(heard) { signal in
       restorer.restore { SignalListener.obey(signal) }
     }
     defer {

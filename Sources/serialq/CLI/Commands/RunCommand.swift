@@ -37,7 +37,8 @@ extension RunCommand: Subcommand {
     ],
     details: [
       """
-      A signal that ends run has the effect that it always has: after Ctrl-C a shell reports 130.
+      A signal that ends serialq has the effect that it always has: after Ctrl-C, a shell ends its \
+      loop and reports 130.
       """,
       """
       The jobs run to their end even if the reader of the output exits or the output cannot be \
@@ -227,7 +228,7 @@ extension RunCommand: Subcommand {
       ? "continue with: \(serialq) run\(option)" : "follow: \(serialq) log\(option) -f"
     let rest = running + (left == 0 ? "nothing waits" : "\(left) still waiting; \(advice)")
     session.output.message("serialq: stopped by \(SignalName.of(signal)); \(rest)")
-    return ExitCode(rawValue: 128 + signal)
+    return .ended(by: signal)
   }
 
   private func reportResult(_ follower: Follower, in session: inout Session) -> ExitCode {

@@ -57,10 +57,7 @@ extension StatusCommand: Subcommand {
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    if watches {
-      try session.watchStatus(of: queues)
-      return .success
-    }
+    if watches { return try session.watchStatus(of: queues) }
     var documents: [(inout JSONWriter) -> Void] = []
     var page = StatusPage(namesQueues: queues == .all)
     var faults: [Failure] = []

@@ -1,23 +1,21 @@
-import SerialPromises
 import SerialqQueue
+import SerialqRunner
 import SerialqSystem
 import SerialqWatch
 
 extension Session {
-  /// `serialq status -w`: runs until SIGINT, which ends the process.
+  /// `serialq status -w`: runs until a signal.
   ///
   /// Watching does not make a queue: until a job is added, watches for its folder.
-  mutating func watchStatus(of queues: QueueSelection) throws(Failure) {
+  mutating func watchStatus(of queues: QueueSelection) throws(Failure) -> ExitCode {
     let wakeUp = try WakeUpPipe()
-    let isInterrupted = Locked(false)
-    let interrupt = SignalListener([SIGINT].filter { !SignalListener.isIgnored($0) }) { _ in
-      isInterrupted.withLock { $0 = true }
-      wakeUp.wake()
+    let signals = StopSignals { signal, count in
+      // The first has no effect on a write to a terminal that has stopped.
+      count > 1 ? SignalListener.obey(signal) : wakeUp.wake()
     }
-    defer { withExtendedLifetime(interrupt) {} }
     var views = try WatchedQueues(try spool(), queues, logs: true, members: initial(queues))
     var display = traits.isLive ? LiveDisplay(color: traits.hasColor) { wakeUp.wake() } : nil
-    while !isInterrupted.withLock({ $0 }), !output.readerIsGone {
+    while signals.first == nil, !output.readerIsGone {
       wakeUp.drain()
       var news: [String] = []
       try views.update { folder in
@@ -43,7 +41,7 @@ extension Session {
         on: [views.descriptor, wakeUp.descriptor],
         timeoutMilliseconds: display?.timeoutMilliseconds)
     }
-    if isInterrupted.withLock({ $0 }) { SignalListener.obey(SIGINT) }
+    return signals.first.map { .ended(by: $0) } ?? .success
   }
 
   /// One queue, which is shown as empty until it exists.

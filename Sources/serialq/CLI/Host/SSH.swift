@@ -58,7 +58,9 @@ extension Session {
         + [Bytes(input.utf8), Bytes("--"), address.destination, line],
       passing: [SIGINT, SIGQUIT, SIGTERM, SIGHUP])
     switch ending {
-    case .killed(let signal): SignalListener.obey(signal)
+    case .killed(let signal): return .ended(by: signal)
+    // After Ctrl-C, which reaches only the other machine: it cannot report a signal; see `obey`.
+    case .exited(128 + SIGINT) where isOnTerminal: return .ended(by: SIGINT)
     case .exited(255):
       output.message(
         """
