@@ -68,6 +68,13 @@ package struct Follower {
 
   package var queueName: String { folder.name.text }
 
+  /// The job whose ``result`` is needed.
+  package var chosen: JobID? {
+    get { state.chosen }
+    set { state.chosen = newValue }
+  }
+  /// How the chosen job ended; nil if its end was not reported.
+  package var result: Run? { state.result }
   /// The first job that was reported as failed.
   package var firstFailed: JobID? { state.firstFailed }
   /// The number of jobs whose ends were reported, by state; nil if it is not known.

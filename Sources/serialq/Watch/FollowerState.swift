@@ -23,7 +23,7 @@ struct FollowerState {
   struct Changes {
     /// The jobs whose attempts or states changed, as often as they did.
     private var changed: [JobID] = []
-    fileprivate var ended: [JobID: JobState] = [:]
+    fileprivate var ended: [JobID: Run] = [:]
     /// Jobs that have ended and are already forgotten.
     fileprivate var forgotten: [JobID] = []
     /// The queue before, if it was rebuilt, so that lines about old jobs were reported again.
@@ -38,7 +38,7 @@ struct FollowerState {
       case .run(let id, let run):
         guard before?.state != run.state || before?.attempts != run.attempts else { return }
         changed.append(id)
-        ended[id] = run.ending == nil ? nil : run.state
+        ended[id] = run.ending == nil ? nil : run
       case .forgotten(let ids): forgotten += ids.joined().filter { ended[$0] != nil }
       case .queue: break
       }
@@ -68,6 +68,9 @@ struct FollowerState {
   private(set) var firstFailed: JobID?
   /// The number of jobs whose ends were reported, by state; nil if it is not known.
   private(set) var counts: [JobState?: Int] = [:]
+  /// The job of interest, and how it ended.
+  var chosen: JobID?
+  private(set) var result: Run?
   private var actions: [Action] = []
 
   /// Starts following; attempts that have ended by now are not reported, unless of a single job.
@@ -202,7 +205,7 @@ struct FollowerState {
   /// Reports jobs that ended since the last call and are already forgotten, along with their logs.
   ///
   /// Happens when the reader of the output is slow.
-  private mutating func reportForgotten(_ forgotten: [JobID], _ ended: [JobID: JobState]) {
+  private mutating func reportForgotten(_ forgotten: [JobID], _ ended: [JobID: Run]) {
     var unprinted: [JobID] = []
     for id in forgotten {
       if current?.id == id {
@@ -231,7 +234,7 @@ struct FollowerState {
 
   private mutating func reportEnd(of job: Job) {
     reported.insert(AttemptID(job))
-    count(job.id, job.state)
+    count(job.id, job.run)
     if style.isTalkative {
       actions.append(.message("[\(mark(job.id))] \(job.outcomeText)"))
     } else if job.state != .succeeded {
@@ -239,9 +242,10 @@ struct FollowerState {
     }
   }
 
-  private mutating func count(_ id: JobID, _ state: JobState?) {
-    counts[state, default: 0] += 1
-    if state?.isFailure == true { firstFailed = firstFailed ?? id }
+  private mutating func count(_ id: JobID, _ run: Run?) {
+    counts[run?.state, default: 0] += 1
+    if run?.state.isFailure == true { firstFailed = firstFailed ?? id }
+    if id == chosen { result = run }
   }
 
   private mutating func printRest() {

@@ -54,7 +54,7 @@ import Testing
   func status() throws {
     #expect(try scene.serialq("status", "--all").text == "No queue has jobs.\n")
     #expect(try scene.serialq("status", "--all", "--json").text == "[]\n")
-    #expect(try scene.serialq("run", "-q", "a", "exit 3").code == 1)
+    #expect(try scene.serialq("run", "-q", "a", "exit 3").code == 3)
     #expect(try scene.serialq("add", "--no-start", "-q", "b", "true").code == 0)
     #expect(try scene.serialq("pause", "-q", "empty").code == 0)
     let page = try scene.serialq("status", "--all")

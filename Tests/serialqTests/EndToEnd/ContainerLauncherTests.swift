@@ -25,7 +25,7 @@ final class ContainerLauncherTests: SceneSuite {
     try setLauncher()
     try write(Bytes("input"), to: scene.path("data"))
     let line = "cat; touch here; touch /usr/serialq-test; ls /tmp; exit 3"
-    #expect(try scene.serialq("run", "-i", "data", line).code == 1)
+    #expect(try scene.serialq("run", "-i", "data", line).code == 3)
     #expect(try scene.queue().job(1)?.exitCode == 3)
     let log = try scene.log(1).text
     #expect(log.hasPrefix("input") && log.contains("Read-only file system"), "\(log)")

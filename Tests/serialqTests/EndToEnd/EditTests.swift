@@ -63,7 +63,7 @@ import Testing
   // Fails if a finished job is changed without being queued, or a running one is changed.
   @Test("edit queues a finished job again, and refuses a running one")
   func finished() throws {
-    #expect(try scene.serialq("run", "exit 3").code == 1)
+    #expect(try scene.serialq("run", "exit 3").code == 3)
     #expect(try scene.serialq("edit", "1", "-C", "/", "echo up; read x <$OLDPWD/gate").code == 0)
     #expect(try scene.serialq("wait", "1").code != 0)
     let job = try #require(try scene.queue().job(1))

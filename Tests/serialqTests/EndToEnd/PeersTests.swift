@@ -21,7 +21,7 @@ import Testing
     "after every serialq is killed with 15 jobs queued, the next call reports it, and all run once",
     .shows(Running.orphans))
   func serverKilled() throws {
-    #expect(try scene.serialq("run", "echo history; exit 3").code == 1)
+    #expect(try scene.serialq("run", "echo history; exit 3").code == 3)
     #expect(try scene.serialq("add", "echo up; read x <gate").code == 0)
     try addRecorders(15)
     let others = try [scene.start("log", "-f"), scene.start("run"), scene.start("wait")]

@@ -6,7 +6,7 @@ import Testing
 /// `serialq report`, and the file that it writes.
 @Suite final class ReportingTests: SceneSuite {
   private func fill() throws {
-    #expect(try scene.serialq("run", "-n", "first", "echo said; exit 3").code == 1)
+    #expect(try scene.serialq("run", "-n", "first", "echo said; exit 3").code == 3)
     #expect(try scene.serialq("run", "--retries", "1", "false").code == 1)
     try scene.add("echo <later>")
   }
@@ -114,7 +114,7 @@ import Testing
   // Fails if the output of a failure is missing, or all of a long one is read.
   @Test("a failure is shown with the end of its output, and no more")
   func tails() throws {
-    #expect(try scene.serialq("run", "seq 100000; printf '\\377\\033[2J<b>'; exit 3").code == 1)
+    #expect(try scene.serialq("run", "seq 100000; printf '\\377\\033[2J<b>'; exit 3").code == 3)
     let page = try scene.serialq("report", "--html", "-").text
     #expect(page.contains("\n99999\n100000\n&lt;FF&gt;^[[2J&lt;b&gt;</pre>"))
     #expect(!page.contains("99981\n") && page.contains("99982\n"))

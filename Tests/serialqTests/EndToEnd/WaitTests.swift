@@ -72,6 +72,28 @@ import Testing
     #expect(try scene.states().last == .succeeded)
   }
 
+  // Fails if older failures, or those of other jobs, count.
+  @Test("run with one command exits as that command did, whatever other jobs did")
+  func runCodes() throws {
+    let lines = [("exit 7", 7), ("kill -9 $$", 137), ("no-such-program", 127), ("true", 0)]
+    for (line, code) in lines as [(String, Int32)] {
+      #expect(try scene.serialq("run", "-c", line).code == code)
+    }
+    #expect(try scene.serialq("run", "--timeout", "1", "exec sleep 1000").code == 124)
+    #expect(try scene.serialq("run").code == 0)
+    try scene.add("exit 3")
+    #expect(try scene.serialq("run", "true").code == 0)
+    // A list of one command is a list.
+    #expect(try scene.serialq("run", "-f", "-") { $0.input = Bytes("exit 7\n") }.code == 1)
+    // Also if the job is already forgotten, or its failure pauses the queue.
+    #expect(try scene.serialq("set", "keep", "1").code == 0)
+    #expect(try scene.serialq("add", "--no-start", "true").code == 0)
+    #expect(try scene.serialq("run", "--first", "true").code == 0)
+    #expect(try scene.serialq("set", "on-failure", "stop").code == 0)
+    #expect(try scene.serialq("add", "--no-start", "true").code == 0)
+    #expect(try scene.serialq("run", "--first", "exit 8").code == 8)
+  }
+
   // Fails if a run that skipped a job exits with 0, and reports nothing.
   @Test("a run exits with 1 if a job was skipped")
   func skippedInRun() throws {

@@ -12,7 +12,7 @@ struct ReportFaultTests {
     .shows(OnDisk.failuresChangeNothing))
   func everyCall() throws {
     let bench = try FaultBench()
-    #expect(try bench.scene.serialq("run", "echo said; exit 3").code == 1)
+    #expect(try bench.scene.serialq("run", "echo said; exit 3").code == 3)
     let page = bench.scene.path("page")
     func run(_ fault: Fault?) throws -> Outcome {
       try write(Bytes("old"), to: page)

@@ -234,7 +234,7 @@ struct AttachWait {
       session.output.message("serialq: job \(id) \(job.outcomeText): \(job.title)")
       if job.state.isFailure { session.suggestLog(id, in: queueName) }
     }
-    return job.code
+    return job.run.code
   }
 
   private func end(by signal: Int32, in session: inout Session) -> ExitCode {

@@ -31,8 +31,8 @@ extension RunCommand: Subcommand {
       """
       Ctrl-C cancels the running job and starts no other. If the terminal closes, or on SIGTERM, \
       the job is ended too, but counts as interrupted, which is a failure. While run follows \
-      another runner, none of them affects the job. Exits with 1 if a job failed, was skipped or \
-      was cancelled, else with 0.
+      another runner, none of them affects the job. With one command, exits as wait does with its \
+      id; else with 1 if a job of this run did not succeed.
       """,
     ],
     details: [
@@ -111,6 +111,7 @@ extension RunCommand: Subcommand {
     // After everything else that can fail: a command that fails to start must not leave jobs in the
     // queue.
     let ids = try adding?.append(to: folder, startsRunner: false, refusesPause: true).ids ?? []
+    if case .command? = source { follower.chosen = ids.first }
     if adding != nil {
       let text = JobID.text(of: ids, separator: ", ")
       session.confirm(ids.count == 1 ? "queued job \(text)" : "queued jobs \(text)")
@@ -241,11 +242,9 @@ extension RunCommand: Subcommand {
         total == 0 ? "serialq: no job waits" : "serialq: \(succeeded) of \(total) succeeded")
     }
     if let id = follower.firstFailed { session.suggestLog(id, in: follower.queueName) }
-    guard !isLeft else {
-      session.reportPaused(follower.queueName)
-      return isUnsuccessful ? .jobFailed : .cannot
-    }
-    return isUnsuccessful ? .jobFailed : .success
+    if isLeft { session.reportPaused(follower.queueName) }
+    if let result = follower.result { return result.code }
+    return isUnsuccessful ? .jobFailed : isLeft ? .cannot : .success
   }
 }
 

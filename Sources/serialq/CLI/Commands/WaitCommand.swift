@@ -156,7 +156,7 @@ extension WaitCommand: Subcommand {
 
 extension Waiting: WatchedQueue {}
 
-extension Job {
+extension Run {
   /// The exit code for the outcome of the job.
   var code: ExitCode {
     switch (state, ending?.shellCode) {

@@ -42,7 +42,7 @@ import Testing
     }
     #expect(try scene.call("wait", "99").code == 125)
     #expect(try scene.call("wait", "--timeout", "0", "1").code == 0)
-    #expect(try scene.call("run", "exit 7").code == 1)
+    #expect(try scene.call("run", "exit 7").code == 7)
     _ = box
   }
 

@@ -51,7 +51,7 @@ struct SSHQueue: FarQueue {
     #expect(try scene.log(1).text.contains("no-such-program: No such file or directory"))
     // The machines share their files: every directory of this one is there.
     try queue.setLauncher("serialq-ssh --directory /no/such box")
-    #expect(try scene.serialq("run", "echo started >rec").code == 1)
+    #expect(try scene.serialq("run", "echo started >rec").code == 126)
     #expect(try scene.queue().job(3)?.exitCode == 126)
     #expect(try scene.log(3).text.contains("/no/such: no such directory on "))
     #expect(try FileSystem.status(of: scene.path("rec")) == nil)
@@ -81,7 +81,7 @@ struct SSHQueue: FarQueue {
   @Test("without a connection a job is not started, and fails with what ssh says")
   func refused() throws {
     func expectFailure(_ id: JobID, _ code: Int, _ text: String) throws {
-      #expect(try scene.serialq("run", "echo started >rec").code == 1)
+      #expect(try scene.serialq("run", "echo started >rec").code == Int32(code))
       #expect(try scene.queue().job(id)?.exitCode == code)
       let log = try scene.log(id).text
       #expect(log.contains(text), "\(log)")
@@ -108,7 +108,7 @@ struct SSHQueue: FarQueue {
       try #require(symlink(String(place), "\(queue.box.programs.text)/\(tool)") == 0)
     }
     try queue.box.setLogin(variables: ["PATH=\(queue.box.programs.text)"])
-    #expect(try scene.serialq("run", "true").code == 1)
+    #expect(try scene.serialq("run", "true").code == 127)
     #expect(try scene.queue().job(1)?.exitCode == 127)
     let log = try scene.log(1).text
     #expect(log.contains("there is no flock on ") && log.contains(": install util-linux"))
@@ -119,7 +119,7 @@ struct SSHQueue: FarQueue {
   func noLocks() throws {
     let flock = queue.box.programs.appending(path: Bytes("flock"))
     try writeProgram(Bytes("#!/bin/sh\necho no locks >&2\nexit 1\n".utf8), to: flock)
-    #expect(try scene.serialq("run", "echo started >rec").code == 1)
+    #expect(try scene.serialq("run", "echo started >rec").code == 126)
     #expect(try scene.queue().job(1)?.exitCode == 126)
     #expect(try scene.log(1).text.contains("no locks\nserialq: flock cannot lock "))
     #expect(try FileSystem.status(of: scene.path("rec")) == nil)

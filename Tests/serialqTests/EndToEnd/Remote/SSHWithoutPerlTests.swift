@@ -43,8 +43,8 @@ import Testing
   func results() throws {
     try write(Bytes("input\n"), to: scene.path("data"))
     let run = try scene.serialq("run", "-i", "data", "-c", "cat; echo error >&2; exit 255")
-    #expect(run.code == 1 && run.text == "input\nerror\n")
-    #expect(try scene.serialq("run", "no-such-program", "word").code == 1)
+    #expect(run.code == 255 && run.text == "input\nerror\n")
+    #expect(try scene.serialq("run", "no-such-program", "word").code == 127)
     #expect(try scene.queue().jobs.map(\.exitCode) == [255, 127])
     #expect(try scene.log(2).text.contains("no-such-program: No such file or directory"))
   }
