@@ -72,7 +72,7 @@ import Testing
   func watched() throws {
     let watching = try scene.start("status", "-w", "-q", "new").waitForOutput("Queue new is empty.")
     #expect(try Spool(path: scene.spool).queueNames().isEmpty)
-    #expect(try scene.serialq("run", "-q", "new", "exit 3").code == 1)
+    #expect(try scene.serialq("-q", "new", "run", "exit 3").code == 3)
     try watching.waitForOutput("job 1 failed with exit code 3")
     #expect(try watching.end(SIGINT).status == .killed(SIGINT))
   }

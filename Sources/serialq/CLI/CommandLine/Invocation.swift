@@ -30,7 +30,7 @@ enum Invocation: Equatable {
     {
       return .terminalKeeper(queue: words[1].text, job: id)
     }
-    let (name, rest) = try split(words)
+    let (name, rest) = try split(commandFirst(words))
     let type = name.type
     let words = try ParsedArguments(type.spec, rest)
     guard !words.has(.version) else { return .version }
@@ -41,6 +41,18 @@ enum Invocation: Equatable {
     try words.check()
     let queue = try type.usesQueue ? queue(words, queueVariable) : ""
     return .command(try type.init(parsing: words, queue: queue))
+  }
+
+  /// Puts the command before the options that precede it.
+  static func commandFirst(_ words: [Bytes]) -> [Bytes] {
+    var index = 0
+    while index < words.count, words[index].first == UInt8(ascii: "-") {
+      guard let (option, value) = StatusCommand.spec.lastOption(in: words[index]) else {
+        return words
+      }
+      index += option.value == nil || value != nil ? 1 : 2
+    }
+    return index < words.count ? [words[index]] + words[..<index] + words[(index + 1)...] : words
   }
 
   /// Splits off the command, and suggests the closest name if there is none.

@@ -26,7 +26,8 @@ import Testing
     #expect(words("help", "") == words(""))
     #expect(words("help", "add", "") == [])
     #expect(words("-")?.prefix(2) == ["-q", "--queue"])
-    #expect(words("-q", "v", "") == [])
+    #expect(words("-q", "v", "") == words(""))
+    #expect(words("-q", "v", "help", "add", "") == [])
     #expect(words("frobnicate", "") == [])
   }
 

@@ -170,6 +170,17 @@ import Testing
     )
   }
 
+  // Fails if the value of an option counts as the command.
+  @Test("options can precede the command")
+  func optionsFirst() throws {
+    for options in [["-q", "demo"], ["-qdemo"], ["--queue", "demo"], ["--queue=demo"]] {
+      let words = (options + ["add", "-n", "x", "c"]).map { Bytes($0.utf8) }
+      #expect(try Invocation.parse(words) == parse("add", "-q", "demo", "-n", "x", "c"))
+    }
+    #expect(try parse("--help", "list") == help(of: .list))
+    #expect(throws: Failure.self) { try parse("-q", "demo", "--", "list") }
+  }
+
   // Fails if an error elsewhere on the line prevents the help.
   @Test("help and version are accepted everywhere")
   func help() throws {

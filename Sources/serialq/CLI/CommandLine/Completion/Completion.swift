@@ -55,11 +55,15 @@ struct Completion: Equatable {
   /// For the arguments after the host, if one is named.
   private init(local words: [Bytes]) {
     let last = words.last ?? []
-    let before = words.dropLast()
+    let before = Invocation.commandFirst(words.dropLast())[...]
     let isOption = (before.first ?? last).first == UInt8(ascii: "-")
     let command = isOption ? .status : before.first.flatMap(CommandName.init(called:))
     if let command {
-      self.init(Scan(command, isOption ? before : before.dropFirst()), last)
+      let scan = Scan(command, isOption ? before : before.dropFirst())
+      self.init(scan, last)
+      if isOption, scan.pending == nil, last.first != UInt8(ascii: "-") {
+        wanted = Completion.commands
+      }
     } else {
       self.init(wanted: before.isEmpty ? Completion.commands : .words([]))
     }
@@ -194,7 +198,7 @@ extension CommandSpec {
   /// any.
   ///
   /// Nil if the word contains no option.
-  fileprivate func lastOption(in word: Bytes) -> (OptionSpec, valueStart: Int?)? {
+  func lastOption(in word: Bytes) -> (OptionSpec, valueStart: Int?)? {
     if word.starts(with: Bytes("--")) {
       let name = word.dropFirst(2).prefix { $0 != UInt8(ascii: "=") }
       let option = allOptions.first { $0.name.rawValue.utf8.elementsEqual(name) }
