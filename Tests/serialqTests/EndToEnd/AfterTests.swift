@@ -24,14 +24,24 @@ import Testing
     #expect(try scene.serialq("wait", "2").code == 0)
   }
 
-  // Fails if retry leaves skipped jobs behind without a word.
-  @Test("retry names the jobs that stay skipped", .needs(.tmux, .bash))
-  func retryLeaves() throws {
-    try skipJob()
-    let terminal = try Terminal(scene, typing: "clear; touch ok; serialq retry 1")
-    try terminal.waitFor("the note") { lines in
-      lines.contains("Still skipped: job 2. Run them too: serialq retry --failed")
+  // Fails if retry leaves skipped jobs behind, runs them elsewhere, or says nothing.
+  @Test("retry takes along what was skipped because of the job", .needs(.tmux, .bash))
+  func retryTakesAlong() throws {
+    let jobs = [[], ["--if-ok"], ["--if-ok"], ["--after", "2"], []]
+    for (id, options) in jobs.enumerated() {
+      let line = "echo \(id + 1) >>rec; " + (id == 0 ? "test -e ok" : ":")
+      #expect(try scene.serialq(["add", "--no-start"] + options + [line]).code == 0)
     }
+    #expect(try scene.serialq("run").code == 1)
+    #expect(try scene.states() == [.failed, .skipped, .skipped, .skipped, .succeeded])
+    // Requires only what is retried, not what that required.
+    #expect(try scene.serialq("retry", "2").code == 0)
+    #expect(try scene.serialq("wait", "4").code == 0)
+    #expect(try scene.states() == [.failed, .succeeded, .skipped, .succeeded, .succeeded])
+    let terminal = try Terminal(scene, typing: "clear; touch ok; serialq retry 1")
+    try terminal.waitForLine("serialq: job 1 queued again, and job 3 skipped because of it")
+    #expect(try scene.serialq("wait").code == 0)
+    #expect(try content(scene.path("rec")).text == "1\n5\n2\n4\n1\n3\n")
   }
 
   // Fails if log prints nothing, or the output of an earlier attempt, without a word.

@@ -18,8 +18,9 @@ extension RetryCommand: Subcommand {
     description: [
       """
       The job waits again with the same id, command, directory and environment, and with all its \
-      --retries. Its next run counts as its next attempt and replaces its log. Waiting jobs that \
-      run --after it move behind it, except those that were retried without their conditions.
+      --retries. Its next run counts as its next attempt and replaces its log. Open jobs that were \
+      skipped because of it follow it. Waiting jobs that run --after it move behind it, except \
+      those that were retried without their conditions.
       """,
       """
       --failed selects all open jobs: those that failed or were skipped and are not acknowledged, \
@@ -46,6 +47,7 @@ extension RetryCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     var changed = Queue()
+    var skipped: [Job] = []
     let jobs = try session.change(self.queue) { (changes, _) throws(Failure) in
       let queue = changes.queue
       let jobs =
@@ -58,7 +60,10 @@ extension RetryCommand: Subcommand {
           : ("it is running", "Wait for its end: \(serialq) wait\(option) \(job.id)")
         throw Failure("job \(job.id)", state, next: "Nothing was queued again. \(next)")
       }
-      changes.retry(jobs, first: isFirst)
+      let all = queue.withSkipped(jobs)
+      let ids = Set(jobs.map(\.id))
+      skipped = all.filter { !ids.contains($0.id) }
+      changes.retry(all, first: isFirst)
       return jobs
     } then: { (folder, queue) throws(Failure) in
       changed = queue
@@ -68,18 +73,12 @@ extension RetryCommand: Subcommand {
       session.confirm("serialq: no job of queue \(self.queue) is open")
       return .success
     }
-    session.confirm("serialq: \(jobs.text) queued again")
+    let them = jobs.count == 1 ? "it" : "them"
+    let note = skipped.isEmpty ? "" : ", and \(skipped.text) skipped because of \(them)"
+    session.confirm("serialq: \(jobs.text) queued again\(note)")
     let free = jobs.compactMap { changed.job($0.id) }.filter(\.ignoresConditions)
     if !free.isEmpty {
       session.confirm("The results of other jobs do not matter this time to \(free.text).")
-    }
-    let left = changed.openJobs.filter { skipped in
-      skipped.state == .skipped && jobs.contains { $0.id == skipped.skippedBecause }
-    }
-    if !left.isEmpty {
-      let option = QueueName.option(for: self.queue)
-      session.confirm(
-        "Still skipped: \(left.text). Run them too: \(serialq) retry\(option) --failed")
     }
     if changed.isPaused { session.reportPaused(self.queue) }
     return .success

@@ -105,6 +105,21 @@ extension Queue {
     return nil
   }
 
+  /// Finished jobs, and behind each the open ones that were skipped because of it, in their order.
+  package func withSkipped(_ jobs: [Job]) -> [Job] {
+    var followed = Dictionary(jobs.map { ($0.id, $0.id) }, uniquingKeysWith: { id, _ in id })
+    var followers: [JobID: [Job]] = [:]
+    for job in openJobs where job.state == .skipped && followed[job.id] == nil {
+      let causes = job.limits.after.joined().lazy.compactMap { followed[$0] }
+      guard let id = job.skippedBecause.flatMap({ followed[$0] }) ?? causes.first else { continue }
+      followed[job.id] = id
+      followers[id, default: []].append(job)
+    }
+    return jobs.flatMap { job in
+      [job] + (followers[job.id] ?? []).sorted { ($0.overSince, $0.id) < ($1.overSince, $1.id) }
+    }
+  }
+
   /// The existing jobs in this range.
   func jobs(in range: ClosedRange<JobID>) -> ArraySlice<Job> {
     jobs[Queue.place(of: range.lowerBound, in: jobs)...].prefix { range.contains($0.id) }

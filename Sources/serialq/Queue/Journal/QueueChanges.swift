@@ -51,7 +51,7 @@ package struct QueueChanges {
     }
   }
 
-  /// Queues finished jobs again, in this order.
+  /// Queues finished jobs again, in this order; see ``Queue/withSkipped(_:)``.
   ///
   /// A skipped job depends on the previous job again only if that is retried too, and any job on
   /// those it requires only if one of them is not over or is retried too: a retry of the job alone
