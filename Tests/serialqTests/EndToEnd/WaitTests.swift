@@ -31,6 +31,7 @@ import Testing
     _ = try scene.serialq("run", "exit 3")
     let failed = try scene.serialq("wait")
     #expect(failed.code == 1 && failed.errorText.contains("job 1 failed with exit code 3"))
+    #expect(failed.errorText.hasSuffix("\nMark as seen: serialq ack --all\n"))
     #expect(try scene.serialq("ack", "1").code == 0)
     #expect(try scene.serialq("wait").code == 0)
     #expect(try scene.serialq("retry", "1").code == 0)

@@ -149,7 +149,11 @@ extension WaitCommand: Subcommand {
       let option = QueueName.option(for: waiting.queueName)
       session.output.message("See why: \(serialq) show\(option) \(job.id)")
     }
-    if let id = waiting.onlyID { return failed.first { $0.id == id }?.code }
+    if jobs.isEmpty, !failed.isEmpty {
+      let option = QueueName.option(for: waiting.queueName)
+      session.output.message("Mark as seen: \(serialq) ack\(option) --all")
+    }
+    if let id = waiting.onlyID { return failed.first { $0.id == id }?.run.code }
     return failed.isEmpty ? nil : .jobFailed
   }
 }
