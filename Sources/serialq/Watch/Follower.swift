@@ -17,6 +17,8 @@ package struct Follower {
     /// Whether reports go to the same terminal as the output, so that lines must be completed
     /// first.
     package var sharesTerminal = false
+    /// Whether the reported failures have a color.
+    package var hasColor = false
     /// Whether a live display is drawn below the output, which must then consist of complete lines.
     package var isAboveDisplay = false
     /// Whether other followers print too: then reports name the queue, and only complete lines are

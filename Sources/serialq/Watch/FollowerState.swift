@@ -236,7 +236,9 @@ struct FollowerState {
     reported.insert(AttemptID(job))
     count(job.id, job.run)
     if style.isTalkative {
-      actions.append(.message("[\(mark(job.id))] \(job.outcomeText)"))
+      let line = "[\(mark(job.id))] \(job.outcomeText)"
+      let color = style.hasColor && job.state.isFailure ? Color.red : nil
+      actions.append(.message(StyledLine(line, color).rendered(color: true)))
     } else if job.state != .succeeded {
       actions.append(.message("serialq: \(place)job \(job.id) \(job.outcomeText): \(job.title)"))
     }

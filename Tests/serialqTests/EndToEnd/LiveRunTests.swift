@@ -44,6 +44,16 @@ final class LiveRunTests: SceneSuite {
       """)
   }
 
+  // Fails if a failure looks like a success.
+  @Test("a failed result is red, unless colors are refused", arguments: ["", "1"])
+  func failure(refusal: String) throws {
+    let terminal = try Terminal(scene, variables: ["NO_COLOR=\(refusal)"])
+    try terminal.type("clear; serialq run 'exit 3'")
+    try terminal.waitFor("the end") { $0.last == "$" && $0.count > 2 }
+    let line = try terminal.screen(colors: true).first { $0.contains("[1] failed") }
+    #expect(line?.contains("\u{1B}[31m[1] failed with exit code 3") == refusal.isEmpty)
+  }
+
   // Fails if nothing is shown, or it is left behind.
   @Test("wait shows what it waits for, and removes it at the end")
   func wait() throws {

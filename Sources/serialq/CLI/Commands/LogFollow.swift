@@ -16,6 +16,7 @@ extension Session {
     var style = Follower.OutputStyle.plain
     style.isTalkative = subject == .queue && messageTraits.isTerminal
     style.sharesTerminal = traits.isTerminal
+    style.hasColor = messageTraits.hasColor
     style.isOneOfSeveral = queues == .all
     (style.lines, style.isRaw) = (lines, isRaw)
     // One for all: they print on the same terminal.

@@ -88,6 +88,7 @@ extension RunCommand: Subcommand {
     var style = Follower.OutputStyle.plain
     style.isTalkative = session.messageTraits.isTerminal
     style.sharesTerminal = session.traits.isTerminal
+    style.hasColor = session.messageTraits.hasColor
     style.isAboveDisplay = session.traits.isLive
     let watches = [
       try FileWatch(folders: [folder.logs]),
