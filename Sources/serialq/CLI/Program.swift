@@ -16,6 +16,7 @@ package enum Program {
     var session = Session()
     var code = ExitCode.success
     do throws(Failure) {
+      try Machine.requireStack()
       try InheritedDescriptors.fillStandardOnes()
       Output.ignoreSignalsOfWrites()
       SignalListener.removeCrashReporter()

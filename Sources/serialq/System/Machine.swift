@@ -115,6 +115,18 @@ package enum Machine {
     #endif
   }
 
+  /// Fails if the stack is too small: the process would end by SIGSEGV.
+  package static func requireStack() throws(Failure) {
+    #if os(Linux)
+      var limit = rlimit()
+      let stack = __rlimit_resource_t(RLIMIT_STACK.rawValue)
+      guard getrlimit(stack, &limit) == 0, limit.rlim_cur < 128 << 10 else { return }
+      throw Failure(
+        "the stack", "its limit of \(limit.rlim_cur >> 10) KB is too small",
+        next: "Set a larger one: ulimit -s 1024")
+    #endif
+  }
+
   /// Fails unless this many threads can be started.
   ///
   /// Dispatch does not report that it cannot start a thread: the program would wait forever, and

@@ -48,6 +48,13 @@ import Testing
     #expect(try scene.serialq("run").text == "one\ntwo\n")
   }
 
+  // Fails if the process ends by SIGSEGV.
+  @Test("a stack that is too small is refused")
+  func stack() throws {
+    let run = try scene.serialq("run", "true") { $0.prelude = "ulimit -s 32" }
+    #expect(run.code == 125 && run.errorText.contains("the stack: its limit of 32 KB is too small"))
+  }
+
   // Fails if a job inherits the ignored signal.
   @Test("a job beyond the limit on file sizes is killed by SIGXFSZ")
   func job() throws {
