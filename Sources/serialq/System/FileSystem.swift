@@ -1,5 +1,8 @@
 /// System calls on paths.
 package enum FileSystem {
+  /// The number of bytes in the longest path that system calls accept.
+  package static let longestPath = Int(PATH_MAX) - 1
+
   /// The status of the path, by `lstat(2)`, or of its target, by `stat(2)`; nil if it does not
   /// exist.
   package static func status(
@@ -10,6 +13,14 @@ package enum FileSystem {
       followingLinks ? stat($0, &info) : lstat($0, &info)
     }
     return found == -1 ? nil : FileStatus(info)
+  }
+
+  /// Whether the user is this one or root.
+  ///
+  /// The owner of `/` has the power of root. In a user namespace without root it is the user that
+  /// stands for all users outside.
+  package static func trusts(_ user: UInt32) throws(Failure) -> Bool {
+    try [0, Machine.userID()].contains(user) ? true : status(of: Bytes("/"))?.owner == user
   }
 
   /// Whether this user can execute the file at the path, by `stat(2)` and `access(2)`.
@@ -48,7 +59,7 @@ package enum FileSystem {
   }
 
   /// The target of a symbolic link, by `readlink(2)`; nil if it cannot be read.
-  static func target(of path: Bytes) -> Bytes? {
+  package static func target(of path: Bytes) -> Bytes? {
     path.withCString { link in
       withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { target -> Bytes? in
         guard let base = target.baseAddress else { return nil }

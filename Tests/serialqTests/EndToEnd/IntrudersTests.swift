@@ -148,7 +148,7 @@ import Testing
       """)
     #expect(tried.text == "over\n")
     for refused in [try other.script("serialq list"), try scene.serialq("list")] {
-      expectRefusal(refused, "\(spool): belongs to user 65534")
+      expectRefusal(refused, "\(scene.folder.path.text): belongs to user 65534")
     }
   }
 

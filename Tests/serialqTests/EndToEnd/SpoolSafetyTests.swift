@@ -41,6 +41,80 @@ import Testing
     #expect(try scene.journal() == before)
   }
 
+  // Fails if only the spool is checked, and not the folders above it.
+  @Test(
+    "a tree that another user puts in place of the spool is refused, and none of its jobs runs",
+    .shows(OnDisk.strangersAreRefused), .needs(.setpriv), .needsOtherUser)
+  func exchanged() throws {
+    let (victim, attacker) = (OtherUser(65_534, scene), OtherUser(65_533, scene))
+    try victim.own()
+    let spool = "SERIALQ_DIR=\"$PWD/shared/a/q\""
+    let added = """
+      mkdir shared && \(spool) serialq add --no-start true &&
+        SERIALQ_DIR="$PWD/shared/b/q" serialq add --no-start 'touch attacked' && chmod 777 shared
+      """
+    #expect(try victim.script(added).text == "1\n1\n")
+    #expect(try attacker.script("cd shared && mv a c && mv b a").code == 0)
+    let path = scene.path("shared").text
+    let refused = try victim.script("\(spool) serialq wait")
+    expectRefusal(refused, "\(path): others can write to it (mode 777, owner 65534)")
+    #expect(try scene.fileNames() == ["shared"])
+    // A link to the same tree, and the one of the attacker, in a folder like /tmp.
+    #expect(try scene.script("chmod 755 shared; mkdir -m 1777 sticky").code == 0)
+    #expect(try attacker.script("ln -s \"$PWD/shared\" sticky/theirs").code == 0)
+    #expect(try victim.script("ln -s ../shared sticky/own").code == 0)
+    let link = scene.path("sticky/theirs").text
+    expectRefusal(
+      try victim.script("SERIALQ_DIR=\(link)/a/q serialq list"),
+      "\(link): belongs to user 65533, and you are user 65534")
+    let own = try victim.script("SERIALQ_DIR=$PWD/sticky/own/a/../a/q serialq list")
+    #expect(own.code == 0 && own.text.contains("touch attacked"), "\(own.errorText)")
+  }
+
+  // Fails if only a spool that exists is checked: its folders would be root's, and lock the user
+  // out.
+  @Test(
+    "root creates nothing in the home or the runtime folder of another user",
+    .shows(OnDisk.strangersAreRefused), .needs(.setpriv), .needsOtherUser)
+  func homeOfAnother() throws {
+    try OtherUser(65_534, scene).own()
+    let ssh = scene.programs.appending(path: Bytes("ssh"))
+    try writeProgram(Bytes("#!/bin/sh\nexit 0\n".utf8), to: ssh)
+    let home = "unset SERIALQ_DIR; HOME=$PWD XDG_RUNTIME_DIR=$PWD"
+    for command in ["add --no-start true", "list"] {
+      let refused = try scene.script("\(home) serialq \(command)")
+      expectRefusal(refused, "\(scene.folder.path.text): belongs to user 65534 (or one ")
+      #expect(refused.errorText.hasSuffix("SERIALQ_DIR to a folder of your own, or use sudo -H.\n"))
+    }
+    _ = try scene.script("\(home) serialq --host other list")
+    #expect(try scene.fileNames() == [])
+  }
+
+  // Fails if the advice is about a path that is out of reach, or folders are created before the path
+  // is too long.
+  @Test("the folder that blocks the spool is named, and a path that is too long is refused")
+  func blocked() throws {
+    if geteuid() == 0 {
+      let owner = OtherUser(65_534, scene)
+      try owner.own()
+      for mode in ["700", "755"] {
+        #expect(try scene.script("rm -rf .local; mkdir -m \(mode) .local").code == 0)
+        let refused = try owner.script("unset SERIALQ_DIR; serialq add true")
+        expectRefusal(refused, "\(mode == "700" ? "checking" : "creating") ")
+        #expect(refused.errorText.hasSuffix("ls -ld \(scene.path(".local").text)\n"))
+      }
+    }
+    let long = "/" + String(repeating: "long/", count: 1_000)
+    let spool = try scene.serialq("add", "true") {
+      $0.environment.append(Bytes("SERIALQ_DIR=\(scene.work.text)\(long)".utf8))
+    }
+    expectRefusal(spool, "SERIALQ_DIR: it has 5")
+    #expect(try scene.script("test ! -e long").code == 0)
+    let directory = try scene.serialq("add", "-C", long, "true")
+    expectRefusal(directory, "the path /long/")
+    #expect(directory.errorText.contains(": it has 5001 bytes, more than the system allows"))
+  }
+
   // Fails if a forbidden operation ends in a crash, or in success.
   @Test(
     "a spool that is not writable is reported, and can still be read",

@@ -215,9 +215,18 @@ struct Adding {
   }
 
   static func directory(_ option: Bytes?) throws(Failure) -> Bytes {
-    if let option, option.first == UInt8(ascii: "/") { return option }
-    let current = try Machine.directory()
-    return option.map { current.appending(path: $0) } ?? current
+    var path = option ?? []
+    if path.first != UInt8(ascii: "/") {
+      let current = try Machine.directory()
+      path = option.map { current.appending(path: $0) } ?? current
+    }
+    guard path.count <= FileSystem.longestPath else {
+      throw Failure(
+        "the path \(path.text)",
+        "it has \(path.count) bytes, more than the system allows in a path",
+        next: "Nothing was changed. Use a path of at most \(FileSystem.longestPath) bytes.")
+    }
+    return path
   }
 
   /// As the value of an option for a file.

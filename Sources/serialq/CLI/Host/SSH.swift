@@ -96,7 +96,7 @@ extension Session {
       do throws(Failure) {
         try Spool.makePrivate(folder)
         return folder
-      } catch  where error.number != nil {
+      } catch {
         // The folder of another user after `su`, or one that was removed at the logout.
       }
     }

@@ -7,7 +7,15 @@ import SerialqSystem
 package struct Spool: Equatable, Sendable {
   package let path: Bytes
 
-  init(path: Bytes) { self.path = path }
+  init(path: Bytes) {
+    let slash = UInt8(ascii: "/")
+    var path = path
+    // `link/` and `link/.` name the target of a symbolic link, for `lstat(2)` too.
+    while path.count > 1, path.last == slash || path.suffix(2) == [slash, UInt8(ascii: ".")] {
+      path.removeLast()
+    }
+    self.path = path
+  }
 
   /// Uses `$SERIALQ_DIR`, else `$XDG_STATE_HOME/serialq`, else `$HOME/.local/state/serialq`.
   ///
@@ -19,6 +27,13 @@ package struct Spool: Equatable, Sendable {
         throw Failure(
           "\(name) is \(value.text)", "not an absolute path",
           next: "A relative path would mean different queues in each folder. Use an absolute path.")
+      }
+      // With the paths in it; the longest are those of the keepers' files.
+      let longest = FileSystem.longestPath - 200
+      guard value.count <= longest else {
+        throw Failure(
+          "\(name)", "it has \(value.count) bytes, more than the system allows in a path",
+          next: "Use a path of at most \(longest) bytes.")
       }
       return value
     }
@@ -42,8 +57,8 @@ package struct Spool: Equatable, Sendable {
   /// The queue with this name, or nil if it does not exist; creates nothing.
   package func existingQueue(named name: Bytes) throws(Failure) -> QueueFolder? {
     let folder = try queueFolder(named: name)
-    guard try Spool.isSafe(path), try Spool.isSafe(folder.path, isSpool: false) else { return nil }
-    for part in folder.parts { _ = try Spool.isSafe(part, isSpool: false) }
+    guard try exists(), try Spool.isSafe(folder.path) else { return nil }
+    for part in folder.parts { _ = try Spool.isSafe(part) }
     return folder
   }
 
@@ -54,10 +69,16 @@ package struct Spool: Equatable, Sendable {
   }
 
   /// Creates the folder of all queues if necessary.
-  package func make() throws(Failure) { _ = try Spool.make(path) }
+  package func make() throws(Failure) {
+    _ = try Spool.hasSafeAncestors(path, creating: true)
+    _ = try Spool.make(path, isSpool: true)
+  }
 
-  /// Whether the folder of all queues exists.
-  package func exists() throws(Failure) -> Bool { try Spool.isSafe(path) }
+  /// Whether the folder of all queues exists; fails if another user could exchange it.
+  package func exists() throws(Failure) -> Bool {
+    guard try Spool.hasSafeAncestors(path) else { return false }
+    return try Spool.isSafe(path, isSpool: true)
+  }
 
   /// The failure of a command that watches the folder of all queues when it is removed.
   package func removed() -> Failure {
@@ -72,8 +93,8 @@ package struct Spool: Equatable, Sendable {
   ) throws(Failure) -> (folder: QueueFolder, isNew: Bool) {
     let folder = try queueFolder(named: name)
     try make()
-    let isNew = try Spool.make(folder.path, isSpool: false)
-    for part in folder.parts { _ = try Spool.make(part, isSpool: false) }
+    let isNew = try Spool.make(folder.path)
+    for part in folder.parts { _ = try Spool.make(part) }
     return (folder, isNew)
   }
 
@@ -81,7 +102,7 @@ package struct Spool: Equatable, Sendable {
   package func makeFolder(_ folder: PrivateFolder) throws(Failure) -> Bytes {
     try make()
     let folder = path.appending(path: Bytes(folder.rawValue.utf8))
-    _ = try Spool.make(folder, isSpool: false)
+    _ = try Spool.make(folder)
     return folder
   }
 
@@ -93,14 +114,15 @@ package struct Spool: Equatable, Sendable {
 
   /// Creates a folder outside of the spool if necessary; fails if others can write to it.
   package static func makePrivate(_ path: Bytes) throws(Failure) {
-    _ = try make(path, isSpool: false)
+    _ = try hasSafeAncestors(path, creating: true)
+    _ = try make(path)
   }
 
   /// The names of all queues, in byte order; creates nothing.
   ///
   /// Also those of symbolic links, which no command uses: one may stand where a queue was.
   package func queueNames() throws(Failure) -> [Bytes] {
-    guard try Spool.isSafe(path) else { return [] }
+    guard try exists() else { return [] }
     var found: [Bytes] = []
     for name in try FileSystem.names(in: path) where QueueName.fault(in: name) == nil {
       let status = try FileSystem.status(of: path.appending(path: name))
@@ -118,28 +140,64 @@ package struct Spool: Equatable, Sendable {
     return QueueFolder(name: name, path: path.appending(path: name))
   }
 
-  /// Creates a folder and its ancestors, each durable before anything is created in it; returns
-  /// false if it exists.
-  private static func make(_ path: Bytes, isSpool: Bool = true) throws(Failure) -> Bool {
+  /// Creates a folder, durable before anything is created in it; returns false if it exists.
+  private static func make(_ path: Bytes, isSpool: Bool = false) throws(Failure) -> Bool {
     if try isSafe(path, isSpool: isSpool) { return false }
-    try makeAncestors(parent(of: path))
     try makeDurably(path)
     // Another process may have created something else at this path.
     _ = try isSafe(path, isSpool: isSpool)
     return true
   }
 
-  /// Creates the missing folders above the spool.
+  /// Whether the folders above the path exist; fails if another user could exchange one of them, or a
+  /// link among them.
   ///
-  /// Does not check existing ones, which belong to the system or the user.
-  private static func makeAncestors(_ path: Bytes) throws(Failure) {
-    var missing: [Bytes] = []
-    var next = path
-    while next.count > 1, try FileSystem.status(of: next) == nil {
-      missing.append(next)
-      next = parent(of: next)
+  /// After that only root and this user can change what the path names, so that later calls may use
+  /// it. Creates missing folders if `creating`.
+  private static func hasSafeAncestors(
+    _ path: Bytes, creating: Bool = false
+  ) throws(Failure) -> Bool {
+    let slash = UInt8(ascii: "/")
+    var folder: Bytes = [slash]
+    var rest = Array(parent(of: path).split(separator: slash).reversed())
+    var links = 0
+    while let name = rest.popLast().map({ Bytes($0) }) {
+      if name == Bytes(".") { continue }
+      if name == Bytes("..") {
+        folder = parent(of: folder)
+        continue
+      }
+      let next = folder.appending(path: name)
+      guard let status = try status(of: next, creating: creating) else { return false }
+      guard try FileSystem.trusts(status.owner) else { throw foreign(next, status) }
+      if status.kind == .link {
+        links += 1
+        guard links <= 40, let target = FileSystem.target(of: next) else {
+          throw Failure("open", ELOOP, "resolving", path)
+        }
+        rest += target.split(separator: slash).reversed()
+        if target.first == slash { folder = [slash] }
+        continue
+      }
+      // In a sticky folder, such as /tmp, users can exchange only what is theirs.
+      guard status.mode & 0o022 == 0 || status.mode & 0o1000 != 0 else {
+        throw shared(next, status, "queues below it")
+      }
+      folder = next
     }
-    for folder in missing.reversed() { try makeDurably(folder) }
+    return true
+  }
+
+  /// The status of a path in a safe folder, once created if `creating`; nil if it does not exist.
+  private static func status(of path: Bytes, creating: Bool) throws(Failure) -> FileStatus? {
+    do throws(Failure) {
+      if let status = try FileSystem.status(of: path) { return status }
+    } catch {
+      throw error.blocked(by: parent(of: path))
+    }
+    guard creating else { return nil }
+    try makeDurably(path)
+    return try FileSystem.status(of: path)
   }
 
   /// Creates a folder unless it exists.
@@ -154,13 +212,16 @@ package struct Spool: Equatable, Sendable {
       // Without access to that folder, serialq is unlikely to have created anything in it.
       guard [EACCES, EPERM, EROFS, EINVAL].contains(error.number) else { throw error }
     }
-    if try FileSystem.makeFolder(path) { try FileSystem.flush(folder: above) }
+    do throws(Failure) {
+      if try FileSystem.makeFolder(path) { try FileSystem.flush(folder: above) }
+    } catch {
+      throw error.blocked(by: above)
+    }
   }
 
   private static func parent(of path: Bytes) -> Bytes {
     let slash = UInt8(ascii: "/")
     var end = path.count
-    while end > 1, path[end - 1] == slash { end -= 1 }
     while end > 0, path[end - 1] != slash { end -= 1 }
     while end > 1, path[end - 1] == slash { end -= 1 }
     return Bytes(path[..<max(end, 1)])
@@ -169,11 +230,8 @@ package struct Spool: Equatable, Sendable {
   /// Whether the folder exists; fails if another user owns it or can write to it.
   ///
   /// `isSpool` is false for a folder in it, which SERIALQ_DIR cannot replace.
-  private static func isSafe(_ path: Bytes, isSpool: Bool = true) throws(Failure) -> Bool {
-    // With a trailing slash lstat follows a symbolic link.
-    var path = path
-    while path.count > 1, path.last == UInt8(ascii: "/") { path.removeLast() }
-    guard let status = try FileSystem.status(of: path) else { return false }
+  private static func isSafe(_ path: Bytes, isSpool: Bool = false) throws(Failure) -> Bool {
+    guard let status = try status(of: path, creating: false) else { return false }
     switch status.kind {
     case .folder: break
     case .link:
@@ -193,17 +251,33 @@ package struct Spool: Equatable, Sendable {
         path.text, "it is a folder that users share (mode \(String(status.mode, radix: 8)))",
         next: "Choose a folder of your own, for example: export SERIALQ_DIR=\(own)")
     }
-    guard status.owner == Machine.userID() else {
-      throw Failure(
-        path.text, "belongs to user \(status.owner), and you are user \(Machine.userID())",
-        next: "Set SERIALQ_DIR to a folder of your own.")
-    }
-    guard status.mode & 0o022 == 0 else {
-      throw Failure(
-        path.text,
-        "others can write to it (mode \(String(status.mode, radix: 8)), owner \(status.owner))",
-        next: "If all commands in it are yours, run: chmod go-w \(ShellQuote.word(path))")
-    }
+    guard status.owner == Machine.userID() else { throw foreign(path, status) }
+    guard status.mode & 0o022 == 0 else { throw shared(path, status) }
     return true
+  }
+
+  private static func foreign(_ path: Bytes, _ status: FileStatus) -> Failure {
+    let (user, isRoot) = (Machine.userID(), Machine.userID() == 0)
+    let other = status.owner == 65_534 ? " (or one outside of this user namespace)" : ""
+    return Failure(
+      path.text, "belongs to user \(status.owner)\(other), and you are user \(user)",
+      next: "Set SERIALQ_DIR to a folder of your own\(isRoot ? ", or use sudo -H" : "").")
+  }
+
+  private static func shared(
+    _ path: Bytes, _ status: FileStatus, _ content: String = "commands in it"
+  ) -> Failure {
+    Failure(
+      path.text,
+      "others can write to it (mode \(String(status.mode, radix: 8)), owner \(status.owner))",
+      next: "If all \(content) are yours, run: chmod go-w \(ShellQuote.word(path))")
+  }
+}
+
+extension Failure {
+  /// Names the folder that denied a call on a path in it, which itself may be out of reach.
+  fileprivate func blocked(by folder: Bytes) -> Failure {
+    guard number == EACCES || number == EPERM else { return self }
+    return adding("Set SERIALQ_DIR, or check its folder: ls -ld \(ShellQuote.word(folder))")
   }
 }
