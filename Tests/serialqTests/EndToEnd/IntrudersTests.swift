@@ -112,6 +112,27 @@ import Testing
     #expect(try content(scene.path("kept")) == Bytes("one\n"))
   }
 
+  // Fails if the page is written through the link, waits for a reader of the FIFO, or keeps a mode with
+  // which another user can change it.
+  @Test(
+    "a page is not written to a link or a FIFO of another user, and keeps no other user's mode",
+    .shows(OnDisk.plantsAreRefused), .needs(.setpriv), .needsOtherUser)
+  func page() throws {
+    try scene.add("true")
+    let planted = """
+      mkdir -m 1777 sticky; echo precious >precious; cd sticky; umask 0
+      ln -s ../precious link; mkfifo fifo; echo old >loose; chown -h 65534 *
+      """
+    #expect(try scene.script(planted).code == 0)
+    for name in ["link", "fifo"] {
+      let outcome = try scene.script("timeout 60 serialq report --html sticky/\(name)")
+      expectRefusal(outcome, "writing sticky/\(name): it belongs to user 65534, and you are user 0")
+    }
+    #expect(try content(scene.path("precious")) == Bytes("precious\n"))
+    let loose = "umask 022; serialq report --html sticky/loose; stat -c '%u %a' sticky/loose"
+    #expect(try scene.script(loose).text == "0 644\n")
+  }
+
   // Fails if a mode depends on the umask: 000 would let others read commands and environments, 777
   // would lock out the owner.
   @Test(
