@@ -84,7 +84,8 @@ extension QueueFolder {
   /// What each command that is run because of a job finds.
   func variables(describing job: Job) -> [Bytes] {
     variables(of: job.id) + [
-      Bytes("SERIALQ_LABEL=") + (job.label ?? []),
+      // It may be printed on a terminal.
+      Bytes("SERIALQ_LABEL=") + Bytes(Visible.text(job.label ?? []).utf8),
       Bytes("SERIALQ_COMMAND=") + Bytes(ShellQuote.command(job.command).utf8),
     ]
   }

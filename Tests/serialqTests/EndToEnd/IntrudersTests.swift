@@ -133,6 +133,15 @@ import Testing
     #expect(try scene.script(loose).text == "0 644\n")
   }
 
+  // Fails if a hook gets the bytes of the label, which it may print on a terminal.
+  @Test("a label reaches the on-finish command without control sequences")
+  func label() throws {
+    #expect(try scene.serialq("set", "on-finish", "printf %s \"$SERIALQ_LABEL\"").code == 0)
+    #expect(try scene.serialq("add", "-n", "a\u{1B}]0;b\u{7}é", "true").code == 0)
+    #expect(try scene.serialq("run").code == 0)
+    #expect(try content(scene.queueFolder().hookLog).text == "a^[]0;b^Gé")
+  }
+
   // Fails if a mode depends on the umask: 000 would let others read commands and environments, 777
   // would lock out the owner.
   @Test(
