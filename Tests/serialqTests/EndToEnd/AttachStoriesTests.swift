@@ -74,7 +74,7 @@ import Testing
     let terminal = try Terminal(scene)
     try type(lines[0], terminal)
     try add(lines[1], terminal)
-    try scene.waitForFile("told", "Job 1 asks|\(question)|")
+    try scene.waitForFile("told", "--|Job 1 asks|\(question)|")
     try type(lines[2], terminal)
     try terminal.waitFor("the question") { $0.last == question }
     try terminal.type("Y", until: "serialq: job 1 succeeded")

@@ -120,7 +120,7 @@ import Testing
     let told = try content(scene.path("told")).text
     #expect(
       told
-        == "notify-send|Job 2 failed|exit 3|mail|-s|queue default is done|me|1 of the jobs failed\n",
+        == "notify-send|--|Job 2 failed|exit 3|mail|-s|queue default is done|me|1 of the jobs failed\n",
       "\(told)")
   }
 
