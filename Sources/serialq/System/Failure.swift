@@ -44,6 +44,9 @@ package struct Failure: Error, Equatable, CustomStringConvertible {
   package func adding(_ next: String) -> Failure {
     Failure(what, why, next: next, code: code)
   }
+
+  /// The same failure with a sentence before the next step.
+  package func noting(_ sentence: String) -> Failure { adding("\(sentence) \(next)") }
 }
 
 /// The exit codes of the program, which follow `timeout(1)` and `env(1)`.

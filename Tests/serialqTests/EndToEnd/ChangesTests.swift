@@ -63,7 +63,7 @@ import Testing
     #expect(try scene.states() == [.succeeded, .succeeded])
     #expect(
       !(try FileSystem.names(in: scene.queueFolder().path)).contains {
-        $0.starts(with: Bytes("edit"))
+        $0.starts(with: Bytes("edit-"))
       })
   }
 

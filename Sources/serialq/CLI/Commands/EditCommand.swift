@@ -53,9 +53,26 @@ extension EditCommand: Subcommand {
     // One, because the selection names one.
     guard let job = jobs.first else { return .success }
     try refuseRunning(job)
-    let isByHand = changes.isEmpty
+    guard changes.isEmpty else { return try edit(job, by: changes, in: &session) }
+    removeTexts(of: folder)
+    let text = folder.path.appending(path: Bytes("edit-\(Machine.processID())".utf8))
+    defer { try? FileSystem.remove(text) }
     var changes = changes
-    if isByHand { changes.command = try commandByHand(job, folder) }
+    changes.command = try commandByHand(job, text)
+    do throws(Failure) {
+      return try edit(job, by: changes, isByHand: true, in: &session)
+    } catch {
+      let kept = folder.path.appending(path: Bytes("edited"))
+      guard changes.command != nil, (try? FileSystem.rename(text, to: kept)) != nil else {
+        throw error
+      }
+      throw error.noting("Your text is in \(ShellQuote.word(kept)).")
+    }
+  }
+
+  private func edit(
+    _ job: Job, by changes: JobChanges, isByHand: Bool = false, in session: inout Session
+  ) throws(Failure) -> ExitCode {
     var isPaused = false
     let edited = try session.change(self.queue) { (edited, scope) throws(Failure) -> Job? in
       let now = try edited.queue.job(JobSelection(job.id), in: self.queue)
@@ -116,13 +133,13 @@ extension EditCommand: Subcommand {
   }
 
   /// The command from the editor; nil if it is unchanged.
-  private func commandByHand(_ job: Job, _ folder: QueueFolder) throws(Failure) -> Command? {
+  private func commandByHand(_ job: Job, _ path: Bytes) throws(Failure) -> Command? {
     let text =
       switch job.command {
       case .shell(let line): line
       case .arguments(let words): ShellQuote.script(words)
       }
-    let edited = try edited(text, beside: folder)
+    let edited = try edited(text, in: path)
     guard !edited.allSatisfy(\.isSpace), !edited.contains(0) else {
       let why = edited.contains(0) ? "it contains a NUL byte" : "it is empty"
       throw changes.refusal(of: job.id, why)
@@ -130,10 +147,19 @@ extension EditCommand: Subcommand {
     return edited == text ? nil : .shell(edited)
   }
 
+  /// Removes the texts of processes that were killed while their editors were open.
+  private func removeTexts(of folder: QueueFolder) {
+    let prefix = Bytes("edit-")
+    for name in (try? FileSystem.names(in: folder.path)) ?? [] where name.starts(with: prefix) {
+      guard let pid = Int32(Bytes(name.dropFirst(prefix.count)).text), pid > 1,
+        ProcessHandle(pid).send(0) == ESRCH
+      else { continue }
+      try? FileSystem.remove(folder.path.appending(path: name))
+    }
+  }
+
   /// Edits the text in a temporary file with the user's editor.
-  private func edited(_ text: Bytes, beside folder: QueueFolder) throws(Failure) -> Bytes {
-    let path = folder.path.appending(path: Bytes("edit-\(Machine.processID())".utf8))
-    defer { try? FileSystem.remove(path) }
+  private func edited(_ text: Bytes, in path: Bytes) throws(Failure) -> Bytes {
     try FileDescriptor.open(path, .emptied).writeAll(text + [UInt8(ascii: "\n")])
     let named = [Machine.variable("VISUAL"), Machine.variable("EDITOR")]
     let editor = named.compactMap { $0 }.first { !$0.isEmpty } ?? Bytes("vi")
