@@ -18,6 +18,11 @@ package enum Program {
     do throws(Failure) {
       try Machine.requireStack()
       try InheritedDescriptors.fillStandardOnes()
+      // The runtime reads the arguments there.
+      guard CommandLine.argc > 0 else {
+        throw Failure(
+          "reading the arguments", "/proc is not mounted", next: "Run: mount -t proc proc /proc")
+      }
       Output.ignoreSignalsOfWrites()
       SignalListener.removeCrashReporter()
       let (host, words) = try HostOption.split(

@@ -115,6 +115,17 @@ import Testing
     #expect(directory.errorText.contains(": it has 5001 bytes, more than the system allows"))
   }
 
+  // Fails if the arguments that the runtime reads from /proc count as given: as no command.
+  @Test(
+    "without /proc every command is refused", .needs(.unshare, .mount),
+    .enabled(if: canMount, "needs root and a mount namespace"))
+  func withoutProc() throws {
+    let outcome = try scene.script("exec unshare -m sh -c 'umount -l /proc && serialq add true'")
+    // A statically linked program aborts in the runtime.
+    if outcome.code == 134 { return }
+    expectRefusal(outcome, "reading the arguments: /proc is not mounted")
+  }
+
   // Fails if a forbidden operation ends in a crash, or in success.
   @Test(
     "a spool that is not writable is reported, and can still be read",
