@@ -93,9 +93,9 @@ struct Session {
   /// Reads the selected jobs; fails with the existing ids if one does not exist.
   func readJobs(
     _ selection: JobSelection, in name: String
-  ) throws(Failure) -> (QueueFolder, [Job]) {
+  ) throws(Failure) -> (QueueFolder, Queue, [Job]) {
     guard let (folder, queue) = try readQueue(named: name) else { throw noJobs(in: name) }
-    return (folder, try queue.jobs(selection, in: name))
+    return (folder, queue, try queue.jobs(selection, in: name))
   }
 
   /// Prints JSON: unchanged for programs, escaped on a terminal.

@@ -5,9 +5,6 @@ import SerialqSystem
 ///
 /// Pure; the result is within the limit, so that a log is not cut twice.
 package struct LogLimit: Equatable {
-  /// The smallest limit: a few lines at each end.
-  package static let least = 1024
-
   /// The number of bytes to keep at the start, up to a line end unless that drops most of them.
   var head: Int64
   /// Where the end of the log starts, at the start of a line unless that drops most of it.

@@ -36,8 +36,8 @@ extension Runner {
       // The launcher may have ended long ago.
       let file = try? FileSystem.status(of: folder.launcherResult(job.id))
       let at = min(now, file?.modified ?? now)
-      let duration = job.started.map { max(0, at.microseconds - $0.microseconds) * 1_000 }
-      return (.ended(known, cause, duration: duration ?? 0), at)
+      let duration = job.started.map(at.nanoseconds(since:)) ?? 0
+      return (.ended(known, cause, duration: duration), at)
     }
     guard !job.isCancelRequested else { return (.cancelled, now) }
     guard termination.cause == .timedOut, let duration = job.running(Clock.reading()) else {

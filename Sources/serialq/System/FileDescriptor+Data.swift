@@ -217,7 +217,7 @@ package struct FileStatus: Equatable {
     #else
       let time = info.st_mtimespec
     #endif
-    modified = Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)
+    modified = Timestamp(time)
     mode = UInt32(info.st_mode) & 0o7777
     kind =
       switch info.st_mode & S_IFMT {

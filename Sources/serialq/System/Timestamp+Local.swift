@@ -25,9 +25,8 @@ extension Timestamp {
 
   /// The local time by `localtime_r(3)`, which reads TZ.
   private var local: tm {
-    let moment = expressible
     // Rounded down, also before 1970.
-    var seconds = time_t(moment >= 0 ? moment / 1_000_000 : (moment - 999_999) / 1_000_000)
+    var seconds = time_t((microseconds - (microseconds < 0 ? 999_999 : 0)) / 1_000_000)
     var time = tm()
     localtime_r(&seconds, &time)
     return time

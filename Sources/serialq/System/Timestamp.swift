@@ -1,9 +1,20 @@
 /// A moment in UTC, in microseconds: the precision of the journal, so that a round trip is exact.
+///
+/// From the year 0 to 9999, the range of a four-digit year, so that no difference overflows.
 package struct Timestamp: Equatable, Comparable, Sendable {
   /// Microseconds since 1970, without leap seconds.
-  package var microseconds: Int64
+  package let microseconds: Int64
 
-  package init(microseconds: Int64) { self.microseconds = microseconds }
+  /// A moment outside the range becomes its nearest end.
+  package init(microseconds: Int64) {
+    self.microseconds = min(max(microseconds, -62_167_219_200_000_000), 253_402_300_799_999_999)
+  }
+
+  init(_ time: timespec) {
+    // A file can have any date.
+    let seconds = min(max(Int64(time.tv_sec), -1 << 40), 1 << 40)
+    self.init(microseconds: seconds * 1_000_000 + Int64(time.tv_nsec) / 1_000)
+  }
 
   package static let epoch = Timestamp(microseconds: 0)
 
@@ -11,20 +22,21 @@ package struct Timestamp: Equatable, Comparable, Sendable {
     left.microseconds < right.microseconds
   }
 
-  private static let dayLength: Int64 = 86_400_000_000
-  /// The microseconds, within 0000-01-01 through 9999-12-31, the range of a four-digit year.
-  var expressible: Int64 {
-    min(max(microseconds, -62_167_219_200_000_000), 253_402_300_799_999_999)
+  /// The nanoseconds since an earlier moment, within ``Clock/valid``; 0 if it is later.
+  package func nanoseconds(since other: Timestamp) -> Int64 {
+    let most = Int64(Clock.valid.upperBound)
+    return min(max(0, microseconds - other.microseconds), most / 1_000) * 1_000
   }
+
+  private static let dayLength: Int64 = 86_400_000_000
 
   /// RFC 3339 in 27 bytes: `2026-11-21T10:00:00.123456Z`.
   ///
   /// Uses the Gregorian rule instead of `gmtime_r`: it cannot fail and is the exact inverse of the
   /// parser.
   package var rfc3339: Bytes {
-    let moment = expressible
-    var day = moment / Timestamp.dayLength
-    var rest = moment % Timestamp.dayLength
+    var day = microseconds / Timestamp.dayLength
+    var rest = microseconds % Timestamp.dayLength
     if rest < 0 {
       day -= 1
       rest += Timestamp.dayLength

@@ -39,7 +39,12 @@ struct FollowerState {
         guard before?.state != run.state || before?.attempts != run.attempts else { return }
         changed.append(id)
         ended[id] = run.ending == nil ? nil : run
-      case .forgotten(let ids): forgotten += ids.joined().filter { ended[$0] != nil }
+      case .forgotten(let ids):
+        // The smaller one is searched: a range can contain more ids than there are jobs.
+        forgotten += ids.flatMap { range in
+          range.count < ended.count
+            ? range.filter { ended[$0] != nil } : ended.keys.filter(range.contains).sorted()
+        }
       case .queue: break
       }
     }

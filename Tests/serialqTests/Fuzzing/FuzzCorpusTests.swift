@@ -54,7 +54,10 @@ import Testing
     let end = min(input.count, place + .random(in: 0...20, using: &random))
     let start = Int.random(in: 0..<other.count, using: &random)
     let piece = other[start..<min(other.count, start + .random(in: 0...60, using: &random))]
-    let numbers = ["0", "-1", "1", "9007199254740992", "9223372036854775807", "4294967295"]
+    let numbers = [
+      "0", "-1", "1", "9007199254740991", "9223372036854775807", "4294967295", "0000",
+      "9999", "4611686018427387903",
+    ]
     switch Int.random(in: 0..<5, using: &random) {
     case 0: input[place] ^= 1 << UInt8.random(in: 0...7, using: &random)
     case 1: input.removeSubrange(place..<end)

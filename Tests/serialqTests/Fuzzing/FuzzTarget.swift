@@ -1,6 +1,7 @@
 @testable import SerialqCLI
 @testable import SerialqQueue
 @testable import SerialqSystem
+import SerialqWatch
 
 /// The code under fuzzing, by the tests and by `Scripts/fuzz`.
 ///
@@ -46,7 +47,22 @@ enum FuzzTarget: String, CaseIterable {
     guard let again = try? Replayed(text.prefix(Int(replayed.committed)) + next.json.bytes),
       again.queue == replayed.queue, again.damaged == replayed.damaged
     else { return "what counts does not count after the next append" }
-    return faultOfCompaction(replayed.queue)
+    return faultOfDisplay(replayed.queue) ?? faultOfCompaction(replayed.queue)
+  }
+
+  /// What commands derive from a queue must not overflow.
+  private static func faultOfDisplay(_ queue: Queue) -> String? {
+    let now = Clock.reading()
+    let folder = QueueFolder(name: Bytes("q"), path: Bytes("/nowhere/q"))
+    for job in queue.jobs {
+      var json = JSONWriter()
+      job.write(to: &json, in: folder, of: queue)
+      guard job.delay(now) >= 0, job.running(now) ?? 0 >= 0 else { return "a negative time" }
+      _ = job.title + job.outcomeText
+    }
+    _ = QueueProgress(queue).left(queue)
+    _ = TimeScale(queue.jobs.compactMap { $0.attempt(at: now) })
+    return nil
   }
 
   /// Compaction must preserve the queue, however unusual it is.
@@ -93,9 +109,7 @@ enum FuzzTarget: String, CaseIterable {
     var journal: Bytes = []
     var reader = JournalLine.Reader()
     for line in text.split(separator: UInt8(ascii: "\n")) {
-      let line = Bytes(line)
-      let sum = Hex.digits(CRC32.sum(line))
-      let summed = line + Bytes(",\"sum\":\"") + sum + Bytes("\"}")
+      let summed = JournalLine.summed(Bytes(line))
       // Skips lines of a newer version: one of them would make the whole journal refused.
       guard case .record(let record) = summed.withUnsafeBufferPointer({ reader.read($0) }) else {
         continue
@@ -220,5 +234,12 @@ enum FuzzTarget: String, CaseIterable {
       return "the terminal differs after it is changed again"
     }
     return nil
+  }
+}
+
+extension JournalLine {
+  /// A line with the right checksum, of what precedes it.
+  static func summed(_ members: Bytes) -> Bytes {
+    members + Bytes(",\"sum\":\"") + Hex.digits(CRC32.sum(members)) + Bytes("\"}")
   }
 }

@@ -49,7 +49,7 @@ extension EditCommand: Subcommand {
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    let (folder, jobs) = try session.readJobs(self.job, in: self.queue)
+    let (folder, _, jobs) = try session.readJobs(self.job, in: self.queue)
     // One, because the selection names one.
     guard let job = jobs.first else { return .success }
     try refuseRunning(job)

@@ -86,7 +86,7 @@ extension ListCommand: Subcommand {
         if queues != .all, queue.jobs.isEmpty { session.reportNoJobs(in: name.text) }
         listed.append(
           Listed(
-            folder: try spool.folder(named: name.text), isPaused: queue.isPaused,
+            folder: try spool.folder(named: name.text), queue: queue,
             jobs: try selected(of: queue, name.text)))
       } catch {
         if queues != .all { throw error }
@@ -107,7 +107,7 @@ extension ListCommand: Subcommand {
   /// The selected jobs of a queue, or why it cannot be read.
   private struct Listed {
     var folder: QueueFolder
-    var isPaused = false
+    var queue = Queue()
     var jobs: [Job] = []
     var fault: Failure?
 
@@ -117,9 +117,9 @@ extension ListCommand: Subcommand {
         json.member("queue", folder.name)
         if withFault { json.member("error", fault.map { Bytes($0.sentence.utf8) }) }
         guard fault == nil else { return }
-        json.member("paused", isPaused)
+        json.member("paused", queue.isPaused)
         json.key("jobs")
-        json.array { json in for job in jobs { job.write(to: &json, in: folder) } }
+        json.array { json in for job in jobs { job.write(to: &json, in: folder, of: queue) } }
       }
     }
   }

@@ -92,7 +92,7 @@ extension LogCommand: Subcommand {
       return try followQueues(in: &session)
     }
     let selection = jobs.isEmpty ? JobSelection(try lastJob(of: queue, in: &session)) : jobs
-    let (folder, jobs) = try session.readJobs(selection, in: queue)
+    let (folder, _, jobs) = try session.readJobs(selection, in: queue)
     for job in jobs where !session.output.readerIsGone {
       let launch = job.launch(in: folder)
       if jobs.count > 1 || self.jobs.isEmpty || launch != nil, session.messageTraits.isTerminal {

@@ -121,7 +121,8 @@ extension SetCommand: Subcommand {
       return .shell(value)
     case "log-limit":
       if value == Bytes("none") { return .logLimit(nil) }
-      guard let size = Humanize.parseSize(value).map(Int.init), size >= LogLimit.least else {
+      guard let size = Humanize.parseSize(value).map(Int.init), Memory.Settings.logLimits ~= size
+      else {
         throw words.misused(
           Visible.text(value), "log-limit is a size of at least 1K, such as 10M, or none")
       }

@@ -47,16 +47,16 @@ extension ShowCommand: Subcommand {
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    let (folder, jobs) = try session.readJobs(self.jobs, in: queue)
+    let (folder, queue, jobs) = try session.readJobs(self.jobs, in: queue)
     for (index, job) in jobs.enumerated() {
       if index > 0, !json { session.output.result("\n") }
-      try show(job, folder, in: &session)
+      try show(job, folder, queue, in: &session)
     }
     return .success
   }
 
   private func show(
-    _ job: Job, _ folder: QueueFolder, in session: inout Session
+    _ job: Job, _ folder: QueueFolder, _ queue: Queue, in session: inout Session
   ) throws(Failure) {
     if showsEnvironment {
       for variable in try Environments(folder).load(job.context.environment) {
@@ -68,7 +68,7 @@ extension ShowCommand: Subcommand {
     }
     if json {
       var json = JSONWriter()
-      job.write(to: &json, in: folder)
+      job.write(to: &json, in: folder, of: queue)
       json.endLine()
       session.result(json: json.bytes)
       return

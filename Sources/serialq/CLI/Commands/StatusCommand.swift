@@ -149,7 +149,7 @@ extension StatusCommand: Subcommand {
       queue.writeCounts(to: &json)
       json.key("running")
       if let job = queue.running.first.flatMap(queue.job) {
-        job.write(to: &json, in: folder)
+        job.write(to: &json, in: folder, of: queue)
       } else {
         json.null()
       }

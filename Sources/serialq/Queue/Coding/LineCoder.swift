@@ -65,13 +65,15 @@ extension LineCoder {
     if isReading { value = try object.flag(name) } else if value { json.member(name, true) }
   }
 
+  /// A number within limits, so that later arithmetic cannot overflow; one that a change has moved beyond them
+  /// is written as the nearest.
   mutating func number<Number: FixedWidthInteger>(
     _ name: StaticString, _ value: inout Number?, _ limits: ClosedRange<Int>
   ) throws(FlatObjectError) {
     if isReading {
       value = try object.number(name, limits).map { Number($0) }
     } else if let value {
-      json.member(name, Int(value))
+      json.member(name, min(max(Int(value), limits.lowerBound), limits.upperBound))
     }
   }
 

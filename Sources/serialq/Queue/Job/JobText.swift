@@ -83,7 +83,7 @@ extension Job {
     waiting?.isFree == true && (limits.ifOK || !limits.after.isEmpty)
   }
 
-  package func write(to json: inout JSONWriter, in folder: QueueFolder) {
+  package func write(to json: inout JSONWriter, in folder: QueueFolder, of queue: Queue) {
     json.object { json in
       json.member("id", id)
       json.member("state", Bytes(state.name))
@@ -112,7 +112,8 @@ extension Job {
       json.member("retryDelay", limits.retryDelay)
       json.member("ifOk", limits.ifOK)
       json.key("after")
-      json.array { json in for id in limits.after.joined() { json.int(Int64(id)) } }
+      let required = limits.after.lazy.flatMap(queue.jobs(in:))
+      json.array { json in for job in required { json.int(Int64(job.id)) } }
       json.member("skippedBecause", skippedBecause)
       json.member("suspended", suspendedSince?.rfc3339)
       json.member("tty", hasTerminal)

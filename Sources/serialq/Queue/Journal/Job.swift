@@ -121,8 +121,7 @@ extension Job {
     guard let due = waiting?.due else { return 0 }
     if due.boot == now.boot { return max(0, due.monotonic - now.monotonic) }
     // After a reboot. If the clock was set back, the delay is not longer than was asked for.
-    let left = max(0, due.date.microseconds - now.date.microseconds)
-    return min(left, Int64(limits.retryDelay) * 1_000_000) * 1_000
+    return min(due.date.nanoseconds(since: now.date), Int64(limits.retryDelay) * 1_000_000_000)
   }
 
   /// Nanoseconds for which the attempt has been running, without suspensions; nil if unknown.
@@ -140,6 +139,6 @@ extension Job {
     {
       return now.monotonic - running.uptime
     }
-    return max(0, now.date.microseconds - started.microseconds) * 1_000
+    return now.date.nanoseconds(since: started)
   }
 }

@@ -27,6 +27,8 @@ package struct Memory: Equatable, Sendable {
     package var shell: Bytes?
     /// The most bytes to keep of the log of a finished job; nil for all.
     package var logLimit: Int?
+    /// The least limit leaves a few lines at each end.
+    package static let logLimits = 1_024...1 << 50
     /// Whether jobs get a terminal.
     package var terminal = false
     /// The command that executes jobs, as a line for the shell; nil for none.
@@ -142,7 +144,7 @@ extension Memory.Settings {
     try Hook.code(&onAsk, "onAsk", &coder)
     try coder.number("keep", &keep, 1...Int(UInt32.max))
     try coder.bytes("shell", &shell)
-    try coder.number("logLimit", &logLimit, 1...1 << 50)
+    try coder.number("logLimit", &logLimit, Self.logLimits)
     try coder.flag("terminal", &terminal)
     try coder.bytes("launcher", &launcher)
   }

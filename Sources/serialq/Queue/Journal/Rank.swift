@@ -56,9 +56,13 @@ package struct Rank: Equatable, Sendable {
     return Rank(digits + [middle])
   }
 
+  /// The highest digit: above all ids.
+  private static let highest = 1 << 54
+
   /// Digits that are higher than these.
   private static func after(_ digits: ArraySlice<Int>) -> [Int] {
-    [digits.first.map { $0 + 1 } ?? middle]
+    let full = digits.prefix { $0 >= highest }
+    return full + [digits.dropFirst(full.count).first.map { $0 + 1 } ?? middle]
   }
 }
 
@@ -79,7 +83,7 @@ extension Rank {
     guard !digits.isEmpty else { return nil }
     self.init(digits)
     // Also a number that is too large, or digits before which there is no room.
-    guard self.text == text, digits.allSatisfy({ abs($0) <= 1 << 54 }),
+    guard self.text == text, digits.allSatisfy((-Self.highest...Self.highest).contains),
       others.allSatisfy({ $0 >= 0 }), others.last != 0
     else { return nil }
   }

@@ -95,10 +95,7 @@ package struct Suspension: Equatable, Sendable {
 
   /// Nanoseconds of all suspensions until now.
   package func total(at now: Int64) -> Int64 {
-    guard since != nil else { return earlier }
-    // Any line is accepted: the sum may be too large.
-    let (sum, isTooLarge) = earlier.addingReportingOverflow(max(0, now - uptime))
-    return isTooLarge ? .max : sum
+    since == nil ? earlier : earlier + max(0, now - uptime)
   }
 }
 
@@ -180,7 +177,7 @@ extension Run.Waiting {
     try coder.time("due", &date)
     if let date {
       due.date = date
-      try coder.number("dueUptime", &due.monotonic, 0...Int.max)
+      try coder.number("dueUptime", &due.monotonic, Clock.valid)
       try coder.bytes("dueBoot", &due.boot)
     }
     self.due = date == nil ? nil : due
@@ -193,13 +190,15 @@ extension Run.Running {
   fileprivate mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
     try coder.time("started", &execution.started)
     try coder.bytes("boot", &boot)
-    try coder.number("uptime", &uptime, 0...Int.max)
+    try coder.number("uptime", &uptime, Clock.valid)
     try coder.number("pid", &pid, 1...Int(Int32.max))
     guard coder.hasMore else { return }
     try execution.code(&coder)
     var signals = requests.isEmpty ? nil : requests.map { Bytes("\($0)".utf8) }
     try coder.list("signals", &signals)
-    requests = (signals ?? []).compactMap { JobID.parse($0).flatMap(Int32.init(exactly:)) }
+    requests = (signals ?? []).compactMap {
+      JobID.parse($0).flatMap { $0 <= Ending.highestSignal ? Int32($0) : nil }
+    }
     guard requests.count == signals?.count ?? 0 else { throw .malformed }
     try suspension.code(&coder)
     try Question.code(&question, &coder)
@@ -209,8 +208,8 @@ extension Run.Running {
 extension Suspension {
   fileprivate mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
     try coder.time("suspended", &since)
-    if since != nil { try coder.number("suspendedUptime", &uptime, 0...Int.max) }
-    try coder.count("suspendedBefore", &earlier, upTo: Int.max)
+    if since != nil { try coder.number("suspendedUptime", &uptime, Clock.valid) }
+    try coder.count("suspendedBefore", &earlier, upTo: Clock.valid.upperBound)
   }
 }
 
@@ -241,7 +240,7 @@ extension Run.Outcome {
       }
       try Ending.code(&ending, &coder)
       try cause.code(&coder)
-      try coder.number("duration", &duration, 0...Int.max)
+      try coder.number("duration", &duration, Clock.valid)
       guard let ending else { throw .malformed }
       self = .ended(ending, cause, duration: duration)
     case .interrupted:

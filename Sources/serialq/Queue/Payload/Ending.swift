@@ -7,6 +7,9 @@ package enum Ending: Equatable, Sendable {
   case killed(Int32)
   /// No process was started; holds the exit code of the job and the reason.
   case cannotRun(Int32, reason: Bytes)
+
+  /// The highest number of a signal in a journal.
+  static let highestSignal = 1_024
 }
 
 package enum EndCause: Equatable, Sendable {
@@ -37,7 +40,7 @@ extension Ending {
     case nil: break
     }
     try coder.number("exit", &exit, 0...Int(Int32.max))
-    try coder.number("signal", &signal, 1...1024)
+    try coder.number("signal", &signal, 1...highestSignal)
     try coder.number("cannot", &cannot, 0...255)
     try coder.bytes("reason", &reason)
     ending =

@@ -33,7 +33,9 @@ struct RandomStates {
     ClockReading(date: time(), monotonic: nanoseconds(), boot: text())
   }
 
-  private mutating func nanoseconds() -> Int64 { [0, Int64(int(1...9_999)), .max][int(0...2)] }
+  private mutating func nanoseconds() -> Int64 {
+    [0, Int64(int(1...9_999)), Int64(Clock.valid.upperBound)][int(0...2)]
+  }
 
   mutating func id() -> JobID { [int(1...20), JobID.valid.upperBound][int(0...9) / 9] }
 
@@ -135,7 +137,7 @@ struct RandomStates {
     memory.settings = Memory.Settings(
       stopsOnFailure: bool(), onFinish: maybe(hook()), onIdle: maybe(hook()), onAsk: maybe(hook()),
       keep: maybe(1 + count(8, upTo: Int(UInt32.max) - 1)), shell: maybe(text()),
-      logLimit: maybe(any(1...1 << 50)),
+      logLimit: maybe(any(Memory.Settings.logLimits)),
       terminal: bool(), launcher: maybe(text()))
     memory.pause = maybe(Memory.Pause(at: maybe(time()), because: maybe(id())))
     let most = JobID.valid.upperBound

@@ -1,0 +1,110 @@
+@testable import SerialqQueue
+import SerialqSystem
+import TestSupport
+import Testing
+
+/// Journals with right checksums that serialq did not write.
+@Suite final class CraftedJournalTests: SceneSuite {
+  private let never = "0000-01-01T00:00:00.000000Z"
+
+  /// Appends lines without their sums.
+  private func craft(_ lines: String..., to scene: Scene) throws {
+    let journal = try FileDescriptor.open(scene.queueFolder().journal, .log)
+    for line in lines {
+      try journal.writeAll(JournalLine.summed(Bytes(line.utf8)) + [UInt8(ascii: "\n")])
+    }
+  }
+
+  // Fails if nanoseconds are counted from any date: all of these end by SIGILL.
+  @Test("a job that has run since the year 0 is shown, and recovered")
+  func dates() throws {
+    #expect(try scene.serialq("add", "--no-start", "--timeout", "9", "true").code == 0)
+    try craft(
+      #"{"v":1,"run":1,"is":"running","attempts":1,"started":"\#(never)","boot":"b","uptime":1,"next":2"#,
+      to: scene)
+    for words in [["list"], ["status"], ["list", "--json"], ["report"]] {
+      let outcome = try scene.serialq(words)
+      #expect(outcome.status == .exited(0), "\(words) \(outcome.errorText)")
+    }
+    #expect(try scene.serialq("wait").status == .exited(1))
+    #expect(try scene.states() == [.interrupted])
+  }
+
+  // Fails if the limit is used: the runner ends by SIGILL at the end of the job.
+  @Test("a limit that set does not accept is refused")
+  func logLimit() throws {
+    try scene.add("head -c 9999 /dev/zero")
+    try craft(#"{"v":1,"queue":true,"logLimit":9,"next":2"#, to: scene)
+    let outcome = try scene.serialq("run")
+    #expect(outcome.code == 125 && outcome.errorText.contains("a newer version of serialq"))
+    #expect(outcome.errorText.contains("Nothing was changed."))
+  }
+
+  // Fails if the ids of a range are counted one by one: the commands do not end.
+  @Test("a range with more ids than there are jobs is cut to the jobs")
+  func ranges() throws {
+    try scene.add("true")
+    let id = JobID.valid.upperBound
+    try craft(
+      #"""
+      {"v":1,"job":\#(id),"added":"\#(never)","shell":"true","directory":"/","environment":"e",\#
+      "umask":18,"requires":["1-\#(id - 1)"],"next":\#(id + 1)
+      """#, #"{"v":1,"run":1,"is":"cancelled","at":"\#(never)","next":\#(id + 1)"#,
+      #"{"v":1,"forgotten":["2-\#(id)"],"next":\#(id + 1),"paused":true"#, to: scene)
+    let bounded: (inout LaunchOptions) -> Void = { $0.prelude = "ulimit -t 20" }
+    let listed = try scene.serialq("list", "--json", change: bounded)
+    #expect(listed.text.contains("\"after\":[1],"), "\(listed.errorText)")
+    #expect(try scene.serialq("show", "\(id)", change: bounded).code == 0)
+    expectRefusal(try scene.serialq("log", "-f", change: bounded), "queue default: it is paused")
+  }
+
+  private static let commands = [
+    "list --json", "status", "status --json", "report", "report --html page", "show 1-12",
+    "log -f 3",
+    "ack --all", "move 12 --first", "clean --keep 9", "run", "start", "list",
+  ]
+
+  // Fails if anything that reads the queue traps: drop a limit of `Run.code(_:)`, or that of `Timestamp`.
+  @Test("no value of a line ends a command or a runner by a trap")
+  func extremes() throws {
+    for seed in 1...(isLong ? 400 : 2 / ease + 1) {
+      var random = RandomStates(seed: UInt64(seed))
+      let scene = try Scene()
+      try scene.add("exit 1")
+      let context = try #require(try scene.queue().job(1)).context
+      try Journal(scene.queueFolder()).append(
+        (1...12).flatMap { id -> [Entry] in
+          var details = random.order().details
+          details.input = nil
+          let order = Order(
+            .shell(Bytes("exit \(id % 2)".utf8)), in: context, details, added: .test)
+          return [.job(id, order), .run(id, random.harmlessRun())]
+        } + [.queue(random.harmlessMemory())])
+      // Some of the jobs wait for a century.
+      for words in Self.commands {
+        let outcome = try scene.script("timeout 1 serialq \(words)")
+        #expect(outcome.code < 128, "seed \(seed): \(words): \(outcome.code) \(outcome.errorText)")
+      }
+    }
+    tally(isLong ? 400 : 2 / ease + 1)
+  }
+}
+
+extension RandomStates {
+  /// Names no process that exists.
+  fileprivate mutating func harmlessRun() -> Run {
+    var run = run()
+    guard case .running(var running) = run.phase else { return run }
+    running.pid = running.pid.map { _ in Int32.max }
+    run.phase = .running(running)
+    return run
+  }
+
+  /// Has no commands.
+  fileprivate mutating func harmlessMemory() -> Memory {
+    var memory = memory()
+    (memory.settings.onFinish, memory.settings.onIdle, memory.settings.onAsk) = (nil, nil, nil)
+    (memory.settings.shell, memory.settings.launcher, memory.pause) = (nil, nil, nil)
+    return memory
+  }
+}
