@@ -10,13 +10,13 @@ package struct LogReader {
   private let hasTerminal: Bool
   /// What the output is converted to; nil if it is printed unchanged.
   private var text: LogText?
-  /// The size of the end of a log in which its last lines of text are counted.
+  /// The size of the end of a log in which its last lines of text are counted first.
   private let recentSize: Int64
 
   /// `restorer` is informed of what is printed; `text` converts the output of a terminal.
   package init(
     _ path: Bytes, _ restorer: TerminalRestorer, hasTerminal: Bool = false, text: LogText? = nil,
-    recentSize: Int64 = 1 << 22
+    recentSize: Int64 = 1 << 16
   ) {
     self.path = path
     self.restorer = restorer
@@ -163,20 +163,20 @@ package struct LogReader {
 
   /// Leaves out all lines of text before `end` but the last.
   ///
-  /// Only the end of a large log is read, unless it has too few lines. Its start does not matter: a
-  /// program that moves to lines above stays within a screen.
+  /// Reads more and more of the end of a log until it has these lines, and a screen of others before
+  /// them, so that what precedes it does not matter.
   private mutating func skip(
     toLast lines: Int, of text: LogText, before end: Int64
   ) throws(Failure) {
-    let recent = max(0, end - recentSize)
-    for start in recent > 0 ? [recent, 0] : [0] {
+    var (start, count, size) = (end, 0, recentSize)
+    repeat {
+      start = max(0, end - size)
+      size *= 16
       var counted = text.starting(isCut: start > 0)
-      let count = try lineCount(of: &counted, from: start, before: end)
-      guard count > lines || start == 0 else { continue }
-      cursor.skip(to: start)
-      self.text = text.starting(isCut: start > 0, after: max(0, count - lines))
-      return
-    }
+      count = try lineCount(of: &counted, from: start, before: end)
+    } while start > 0 && count <= lines + LogText.screen
+    cursor.skip(to: start)
+    self.text = text.starting(isCut: start > 0, after: max(0, count - lines))
   }
 
   private mutating func lineCount(

@@ -4,6 +4,9 @@ import SerialqSystem
 ///
 /// Pure; see ``TerminalText``.
 package struct LogText: Sendable {
+  /// The lines of a large terminal: a program that moves to lines above stays within them.
+  package static let screen = 64
+
   private let keepsStyle: Bool
   private let window: Int
   private var text: TerminalText
@@ -11,7 +14,7 @@ package struct LogText: Sendable {
   private var skipped = 0
 
   /// With a `window` of 1 lines are printed as they end, for a reader that follows them.
-  package init(keepsStyle: Bool, window: Int = 64) {
+  package init(keepsStyle: Bool, window: Int = LogText.screen) {
     self.keepsStyle = keepsStyle
     self.window = window
     text = TerminalText(keepsStyle: keepsStyle, window: window)
