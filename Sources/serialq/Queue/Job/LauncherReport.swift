@@ -51,7 +51,10 @@ package struct LauncherReport: Equatable {
         let reason = Bytes(value.dropFirst(number.count + 1))
         result = .ended(.cannotRun(code, reason: reason.isEmpty ? noReason : reason))
       }
-    case "lost": result = .lost(value.isEmpty ? noReason : value)
+    // As part of a sentence: the last line of ssh ends with a period.
+    case "lost":
+      let reason = value.last == UInt8(ascii: ".") ? value.dropLast() : value
+      result = .lost(reason.isEmpty ? noReason : reason)
     case "job": job = value.isEmpty ? nil : value
     case "node": node = value.isEmpty ? nil : value
     default: break

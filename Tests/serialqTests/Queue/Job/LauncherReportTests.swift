@@ -22,6 +22,7 @@ import Testing
         .ended(.cannotRun(126, reason: Bytes("its launcher gave no reason".utf8)))
       ),
       ("lost the node n1 failed\n", .lost(Bytes("the node n1 failed".utf8))),
+      ("lost ssh: closed.\n", .lost(Bytes("ssh: closed"))),
       ("lost\n", .lost(Bytes("its launcher gave no reason".utf8))),
       ("exit 256\n", nil), ("exit -1\n", nil), ("exit\n", nil), ("exit 1 \n", nil),
       ("exit x\n", nil),
