@@ -66,6 +66,8 @@ extension Failure {
     case EACCES, EPERM: "Check the owner and the mode of that path with ls -ld."
     case EROFS: "Make the file system writable, or set SERIALQ_DIR to a folder on one that is."
     case EMFILE, ENFILE: "Too many files are open: raise the limit with ulimit -n, then try again."
+    case EBADF where "\(call)" == "read":
+      "It is closed, or only for writing: connect it to a file with <FILE, or with </dev/null."
     case EIO: "The disk reports errors: check the system log before you rely on it."
     case ENOMEM, EAGAIN:
       "The machine is out of memory or processes: end something, then try again."

@@ -48,6 +48,16 @@ import Testing
     }
   }
 
+  // Fails if closed input is taken for a fault of the system.
+  @Test("a standard input that is closed is an error that says so")
+  func closedInput() throws {
+    for words in [["add", "-i", "-", "cat"], ["add", "-f", "-"]] {
+      let outcome = try scene.serialq(words) { $0.prelude = "exec <&-" }
+      expectRefusal(outcome, "reading standard input: Bad file descriptor (read)\nIt is closed")
+    }
+    #expect(try scene.queue().jobs.isEmpty)
+  }
+
   // Fails if the time is printed in UTC.
   @Test("show prints local times")
   func localTime() throws {
