@@ -122,13 +122,19 @@ import Testing
   }
 
   #if os(Linux)
-    // Fails if a failed write of the result is not reported.
+    // Fails if a failed write of the result is not reported, or changes are where none were made.
     @Test("a full standard output is reported, and so is the job that is queued anyway")
     func fullOutput() throws {
       try scene.add("echo text")
       for command in ["list", "status", "list --json", "show 1", "help", "--version"] {
         let outcome = try scene.script("serialq \(command) >/dev/full")
-        expectRefusal(outcome, "cannot write to standard output: No space left on device")
+        expectRefusal(
+          outcome,
+          """
+          cannot write to standard output: No space left on device
+          The output is incomplete.
+
+          """)
       }
       let added = try scene.script("serialq add --no-start true >/dev/full")
       expectRefusal(added, "cannot write to standard output: No space left on device")

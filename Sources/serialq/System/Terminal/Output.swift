@@ -71,8 +71,7 @@ package struct Output {
     if error == 0 || error == EPIPE || error == EIO && Self.isTerminal(results) { return }
     failure = Failure(
       "cannot write to standard output", String(cString: strerror(error)),
-      next: "The output is incomplete, but all changes were made: check before you repeat it."
-    )
+      next: "The output is incomplete.")
   }
 
   /// Whether the descriptor is a terminal, or was one: `isatty(3)` fails with an error other than
