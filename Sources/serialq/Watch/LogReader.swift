@@ -61,15 +61,23 @@ package struct LogReader {
   /// reach its end.
   ///
   /// With `lines`, prints only the last lines; content after the last line end counts as a line.
-  package mutating func printOnce(to output: inout Output, lines: Int? = nil) throws(Failure) {
-    guard let file = try opened() else { return }
+  /// Returns whether there is a log.
+  @discardableResult
+  package mutating func printOnce(
+    to output: inout Output, lines: Int? = nil
+  ) throws(Failure) -> Bool {
+    guard let file = try opened() else { return false }
     let size = try file.status().size
     if let lines { try skip(toLast: lines, before: size) }
-    if text != nil { return try printText(upTo: size, to: &output, isLast: true) }
+    guard text == nil else {
+      try printText(upTo: size, to: &output, isLast: true)
+      return true
+    }
     try restorer.printing { () throws(Failure) in
       try printPart(upTo: size, &output)
       output.emit()
     }
+    return true
   }
 
   /// Leaves out the present content except the last lines; content after the last line end counts

@@ -120,6 +120,18 @@ import Testing
     #expect(blocked.code == 125 && blocked.text == "older\n", "\(blocked.errorText)")
   }
 
+  // Fails if it prints nothing: that is the output of a job without any.
+  @Test("the log of a job whose file was removed is an error")
+  func removedFile() throws {
+    #expect(try scene.serialq("run", "echo 1").code == 0)
+    let path = try scene.queueFolder().log(1)
+    try FileSystem.remove(path)
+    for words in [["log"], ["log", "-n", "1", "1"], ["log", "-f", "1"]] {
+      expectRefusal(
+        try scene.serialq(words), "the log of job 1: its file \(path.text) was removed\n")
+    }
+  }
+
   // Fails if a missing folder cannot be watched: another process is creating it.
   @Test("following a queue that is just being created is not an error")
   func followUnmade() throws {

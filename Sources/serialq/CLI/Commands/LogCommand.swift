@@ -110,7 +110,7 @@ extension LogCommand: Subcommand {
   private func printLog(
     of job: Job, in folder: QueueFolder, _ session: inout Session
   ) throws(Failure) {
-    let id = job.id
+    let (id, option) = (job.id, QueueName.option(for: folder.name.text))
     if follows, !job.state.isOver {
       _ = try session.follow(.job(id), in: queues, lines: lines, isRaw: isRaw)
       return
@@ -118,7 +118,7 @@ extension LogCommand: Subcommand {
     if job.state == .waiting, !job.hasRun {
       throw Failure(
         "the log of job \(id)", "it has not run yet",
-        next: "Wait for it: \(serialq) log\(QueueName.option(for: folder.name.text)) -f \(id)")
+        next: "Wait for it: \(serialq) log\(option) -f \(id)")
     }
     if job.hasRun, job.state == .skipped {
       session.output.message(
@@ -139,7 +139,10 @@ extension LogCommand: Subcommand {
     var log = LogReader(
       folder.log(id), restorer,
       text: isText ? LogText(keepsStyle: session.traits.hasColor) : nil)
-    try log.printOnce(to: &session.output, lines: lines)
+    guard try !log.printOnce(to: &session.output, lines: lines), job.hasRun else { return }
+    throw Failure(
+      "the log of job \(id)", "its file \(folder.log(id).text) was removed",
+      next: "Its output is lost. What is known of it: \(serialq) show\(option) \(id)")
   }
 
   /// The job that is running or ran last.
