@@ -67,7 +67,7 @@ struct FaultCase: CustomStringConvertible, Sendable {
   ]
 
   /// The cases of a short run: a few, one of each kind.
-  static let tried = isLong ? all : [0, 2, 6, 7, 22].map { all[$0] }
+  static let tried = isLong ? all : [0, 2, 6, 7, 23].map { all[$0] }
 
   /// A case in which only job 4 waits, in a queue with this launcher if one is named.
   init(_ description: String, launcher: String? = nil, _ words: String...) {
