@@ -31,13 +31,20 @@ struct GrowthPlot {
     }
     drawing.text("waiting jobs", (left + right) / 2, bottom + 42, .middle)
     let colors = [theme.own] + theme.others
+    var names: [(x: Double, y: Double)] = []
     for (index, series) in growth.series.enumerated() {
       let (color, style) = (colors[index % colors.count], Self.styles[index % Self.styles.count])
       let places = series.points.map { (x: sizes.place(Double($0.size)), y: costs.place($0.cost)) }
       guard let last = places.last else { continue }
       drawing.curve(places, color: color, dash: style.dash)
       for place in places { drawing.mark(style.mark, place.x, place.y, color: color) }
-      drawing.text(series.name, last.x + 10, last.y + 4, .start)
+      var name = (x: last.x + 10, y: last.y + 4)
+      // Names at curves that end at almost the same place would cover each other.
+      while let other = names.first(where: { abs($0.x - name.x) < 80 && abs($0.y - name.y) < 16 }) {
+        name.y = other.y - 16
+      }
+      names.append(name)
+      drawing.text(series.name, name.x, name.y, .start)
     }
     return drawing
   }
