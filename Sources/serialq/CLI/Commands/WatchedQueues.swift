@@ -8,13 +8,19 @@ protocol WatchedQueue {
   var queue: Queue { get }
 }
 
-/// The selected queues, read again after each change.
+/// The selected queues, read again after each change, by one watch over the folders of all of them.
 ///
-/// With one queue, an error ends the command. With all, it is reported once, and the others are
-/// watched nevertheless.
+/// Watches the spool too while a selected queue can appear in it: with `--all`, and until the one
+/// queue exists. With one queue, an error ends the command. With all, it is reported once, and the
+/// others are watched nevertheless.
 struct WatchedQueues<Member: WatchedQueue> {
+  private let spool: Spool
   private let queues: QueueSelection
-  private var watch: QueuesWatch
+  /// Whether the logs are watched too, by inotify: a signal for each write to a log would cost more.
+  private let hasLogs: Bool
+  private var known: Set<Bytes> = []
+  private var folders: [QueueFolder] = []
+  private var watch: FileWatch
   /// In the order of their names.
   private(set) var members: [Member]
   /// Why queues cannot be read, already reported.
@@ -22,12 +28,17 @@ struct WatchedQueues<Member: WatchedQueue> {
 
   /// Starts with `members`; the other queues are found by
   /// ``update(making:checking:reading:reporting:)``.
+  ///
+  /// Makes the spool if necessary, but no queue.
   init(
     _ spool: Spool, _ queues: QueueSelection, logs: Bool, members: [Member] = []
   ) throws(Failure) {
+    self.spool = spool
     self.queues = queues
+    hasLogs = logs
     self.members = members
-    watch = try QueuesWatch(spool, queues, logs: logs)
+    try spool.make()
+    watch = try FileWatch(folders: [spool.path], removalOf: spool.path, endsAtOnce: !logs)
   }
 
   /// Becomes readable after a change.
@@ -47,7 +58,7 @@ struct WatchedQueues<Member: WatchedQueue> {
   ) throws(Failure) {
     var found: [(Bytes, Failure)] = []
     var new: [Member] = []
-    for folder in try watch.drain({ found.append(($0, $1)) }) {
+    for folder in try drain({ found.append(($0, $1)) }) {
       if members.contains(where: { $0.folder == folder }) { continue }
       do throws(Failure) {
         new.append(try make(folder))
@@ -66,7 +77,7 @@ struct WatchedQueues<Member: WatchedQueue> {
         faults[folder.name] = nil
       } catch {
         // Forgotten, so that it is found again if it is made again.
-        let isRemoved = try watch.forgetRemoved(folder)
+        let isRemoved = try forgetRemoved(folder)
         if isRemoved { removed.append(folder) }
         if isRemoved, members[index].queue.jobs.isEmpty {
           // By `queues --remove`: nothing is lost.
@@ -81,6 +92,77 @@ struct WatchedQueues<Member: WatchedQueue> {
       if queues != .all { throw fault }
       report(fault)
       faults[name] = fault
+    }
+  }
+
+  /// Consumes the pending changes, and returns the queues that have appeared since the last call.
+  ///
+  /// Calls `fault` for a queue that cannot be watched, once. Fails if the spool was removed.
+  private mutating func drain(
+    _ fault: (Bytes, Failure) -> Void
+  ) throws(Failure) -> [QueueFolder] {
+    watch.drain()
+    var all: [QueueFolder] = []
+    while queues == .all || folders.isEmpty {
+      let found = try appeared(fault)
+      if found.isEmpty { break }
+      all += found
+      folders += found
+      // Before they are read, and the spool is read again: a change in between would be lost.
+      try watchAgain()
+    }
+    return all
+  }
+
+  /// The queues that have appeared since the last call.
+  private mutating func appeared(
+    _ fault: (Bytes, Failure) -> Void
+  ) throws(Failure) -> [QueueFolder] {
+    var found: [QueueFolder] = []
+    for name in try names() where known.insert(name).inserted {
+      do throws(Failure) {
+        guard try spool.existingQueue(named: name) != nil else {
+          known.remove(name)
+          continue
+        }
+        // Its subfolders may not exist yet.
+        found.append(try spool.makeQueue(named: name).folder)
+      } catch {
+        if case .one = queues { throw error }
+        fault(name, error)
+      }
+    }
+    return found
+  }
+
+  private mutating func watchAgain() throws(Failure) {
+    let changing = folders.flatMap { hasLogs ? $0.changing : [$0.path] }
+    do throws(Failure) {
+      watch =
+        queues == .all
+        ? try FileWatch(
+          folders: [spool.path] + changing, removalOf: spool.path, endsAtOnce: !hasLogs)
+        : try FileWatch(folders: changing, endsAtOnce: !hasLogs)
+    } catch {
+      throw try spool.exists() ? error : spool.removed()
+    }
+  }
+
+  /// Stops watching a queue if it was removed, and returns whether it was; it may appear again.
+  ///
+  /// Only with `--all`: a command for one queue fails.
+  private mutating func forgetRemoved(_ folder: QueueFolder) throws(Failure) -> Bool {
+    guard queues == .all, try spool.existingQueue(named: folder.name) == nil else { return false }
+    known.remove(folder.name)
+    folders.removeAll { $0 == folder }
+    return true
+  }
+
+  private func names() throws(Failure) -> [Bytes] {
+    guard try spool.exists() else { throw spool.removed() }
+    switch queues {
+    case .one(let name): return [Bytes(name.utf8)]
+    case .all: return try spool.queueNames()
     }
   }
 }
