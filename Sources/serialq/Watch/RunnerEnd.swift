@@ -1,4 +1,3 @@
-import Dispatch
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
@@ -9,7 +8,7 @@ import SerialqSystem
 /// thread for the runner lock.
 final class RunnerEnd: Sendable {
   private let process: (pid: Int32, handle: ProcessHandle)?
-  private let released: WakeUpPipe?
+  private let released: Notice?
   /// Becomes readable when the runner has ended.
   let descriptor: Int32
 
@@ -27,16 +26,13 @@ final class RunnerEnd: Sendable {
       }
     }
     let lock = try RunnerLock.open(folder)
-    let released = try WakeUpPipe()
+    let released = try Notice {
+      try? lock.lockShared()
+      lock.unlock()
+    }
     process = nil
     self.released = released
     descriptor = released.descriptor
-    // A separate queue: Dispatch checks a global one every second while its threads block.
-    DispatchQueue(label: "serialq.runner-end").async {
-      try? lock.lockShared()
-      lock.unlock()
-      released.wake()
-    }
   }
 
   /// Whether the runner has ended.
