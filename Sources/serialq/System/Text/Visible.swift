@@ -49,30 +49,24 @@ package enum Visible {
   /// Removes SGR sequences, `ESC [ 1 ; 31 m`, and an `ESC [ K` directly after one: grep and gcc
   /// write it as a part of each color.
   static func withoutColors(_ line: ArraySlice<UInt8>) -> Bytes {
-    let escape: UInt8 = 0x1B
-    guard line.contains(escape) else { return Bytes(line) }
-    var kept = Bytes()
-    var rest = line
-    while let byte = rest.first {
-      guard byte == escape, let end = colorEnd(rest) else {
-        kept.append(byte)
-        rest = rest.dropFirst()
-        continue
+    let parts = line.split(separator: SequenceParser.escape, omittingEmptySubsequences: false)
+    var kept = Bytes(parts[0])
+    var isAfterColor = false
+    for part in parts.dropFirst() {
+      let end = part.dropFirst().firstIndex { !(0x30...0x3B).contains($0) }
+      let isSequence = part.first == UInt8(ascii: "[")
+      if isSequence, let end, part[end] == UInt8(ascii: "m") {
+        kept += part[(end + 1)...]
+        isAfterColor = end + 1 == part.endIndex
+      } else if isAfterColor, part.starts(with: Bytes("[K")) {
+        kept += part.dropFirst(2)
+        isAfterColor = false
+      } else {
+        kept += [SequenceParser.escape] + part
+        isAfterColor = false
       }
-      rest = rest[end...]
-      let erasure: Bytes = [escape, UInt8(ascii: "["), UInt8(ascii: "K")]
-      if rest.starts(with: erasure) { rest = rest.dropFirst(erasure.count) }
     }
     return kept
-  }
-
-  /// The end of the SGR sequence at the start of `text`; nil if there is none.
-  private static func colorEnd(_ text: ArraySlice<UInt8>) -> Int? {
-    let parameters = text.dropFirst(2)
-    guard text.dropFirst().first == UInt8(ascii: "[") else { return nil }
-    let end = parameters.firstIndex { !(0x30...0x3B).contains($0) }
-    guard let end, text[end] == UInt8(ascii: "m") else { return nil }
-    return end + 1
   }
 
   private static func withoutTabs(_ line: ArraySlice<UInt8>) -> String {
