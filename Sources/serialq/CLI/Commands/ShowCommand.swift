@@ -102,10 +102,6 @@ extension ShowCommand: Subcommand {
     guard job.state == .running, job.hadTerminal else { return [] }
     var lines: [(String, String)] = []
     if let question = job.question { lines.append(("question", question.phrase)) }
-    let attached = KeeperLock.attached(job.id, folder)
-    if attached > 0 {
-      lines.append(("attached", "\(attached) \(attached == 1 ? "terminal" : "terminals")"))
-    }
     if (try? KeeperLock.isLost(of: job, folder)) == true {
       lines.append(("keeper", "killed: the terminal is gone"))
     }

@@ -124,7 +124,6 @@ extension StatusReport {
         running.tail.removeLast()
       }
     }
-    running.attached = KeeperLock.attached(job.id, folder)
     running.hasLostTerminal = try KeeperLock.isLost(of: job, folder)
     running.unlogged = job.execution?.unlogged.map { Visible.text($0) }
     return running

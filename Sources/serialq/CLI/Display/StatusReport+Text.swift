@@ -43,10 +43,6 @@ extension StatusReport {
     }
     var lines = [heading(job.id, job.title, .bold), StyledLine("  \(words)")]
     if let question = job.question { lines.append(StyledLine("  \(question)", .yellow)) }
-    if job.attached > 0 {
-      let terminals = job.attached == 1 ? "terminal" : "terminals"
-      lines.append(StyledLine("  attached: \(job.attached) \(terminals)"))
-    }
     if job.hasLostTerminal {
       lines.append(StyledLine("  its terminal is gone: its keeper was killed", .yellow))
     }

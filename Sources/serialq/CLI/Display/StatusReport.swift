@@ -46,8 +46,6 @@ struct StatusReport: Equatable {
     var suspended: Duration?
     /// What it asks on its terminal, as a phrase to follow "job 3".
     var question: String?
-    /// The number of terminals that are attached to it.
-    var attached = 0
     /// Whether its terminal is gone, because its keeper was killed.
     var hasLostTerminal = false
     /// Why output is missing in its log.

@@ -12,7 +12,6 @@ package struct Keeper {
   private var log: KeptLog
   /// Held as long as this process lives.
   private let lock: FileDescriptor
-  private let lockPath: Bytes
   private var socket: LocalSocket?
   /// The path of the socket, if this process made it.
   private let socketPath: Bytes?
@@ -44,8 +43,7 @@ package struct Keeper {
 
   /// Takes over the descriptors that ``KeeperProcess`` passed on.
   package init(of id: JobID, in folder: QueueFolder) throws(Failure) {
-    lockPath = folder.keeperLock(id)
-    lock = FileDescriptor(owning: JobProcess.lockDescriptor, name: lockPath)
+    lock = FileDescriptor(owning: JobProcess.lockDescriptor, name: folder.keeperLock(id))
     terminal = try ServedTerminal(
       master: FileDescriptor(owning: STDIN_FILENO, name: Bytes("the terminal")))
     log = KeptLog(FileDescriptor(owning: STDOUT_FILENO, name: folder.log(id)))
@@ -60,7 +58,7 @@ package struct Keeper {
       (socket, socketPath) = (nil, nil)
       log.write(Bytes("serialq: attach is not possible: \(error.sentence)\r\n".utf8))
     }
-    KeeperLock.sign(lockPath, attached: 0)
+    KeeperLock.sign(folder.keeperLock(id))
     awaitEnd(try JobLock.existing(id, folder))
   }
 
@@ -223,7 +221,6 @@ package struct Keeper {
   }
 
   private mutating func noteAttached() {
-    KeeperLock.sign(lockPath, attached: attached)
     // It is on the screen of a terminal, or the next look finds it again.
     if asking.restart(at: Clock.monotonic()) { reports.asked(nil) }
   }

@@ -92,14 +92,12 @@ import Testing
         End it:     serialq cancel -q video 7
         """)
     report.running[0].question = nil
-    report.running[0].attached = 2
     report.running[0].unlogged = "No space left on device"
     report.running[0].tail = []
     #expect(
       text(report.lines()) == """
         Job 7: ssh-add
           running for 5s
-          attached: 2 terminals
           output is missing in its log: No space left on device
 
         0 of 1 done
