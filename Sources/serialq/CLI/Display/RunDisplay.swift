@@ -29,7 +29,7 @@ struct RunDisplay {
       view.running = [
         RunView.Running(
           id: job.id, title: title(of: job), elapsed: job.elapsed, output: try follower.openLine(),
-          question: RunView.Question(of: job, in: follower.queueName))
+          question: job.questionLines(in: follower.queueName))
       ]
     }
     let now = Clock.reading()

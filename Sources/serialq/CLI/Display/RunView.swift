@@ -20,15 +20,8 @@ struct RunView: Equatable {
     var elapsed: Duration?
     /// The incomplete last line of its output: progress or a prompt.
     var output: String?
-    var question: Question?
-  }
-
-  /// What a job asks on its terminal.
-  struct Question: Equatable {
-    /// A phrase to follow "job 3", with the prompt; escaped already.
-    var phrase: String
-    /// The command that answers it.
-    var answer: String
+    /// What it asks on its terminal, and the command that answers it; escaped already.
+    var question: [String] = []
   }
 
   var running: [Running] = []
@@ -44,13 +37,11 @@ struct RunView: Equatable {
     var lines: [StyledLine] = []
     for running in running {
       // Shown with the question.
-      if let output = running.output, running.question == nil {
+      if let output = running.output, running.question.isEmpty {
         lines.append(StyledLine("| ", .dim) + StyledLine(output))
       }
       lines.append(title(of: running, in: columns))
-      guard let question = running.question else { continue }
-      lines.append(StyledLine("  \(question.phrase)", .yellow))
-      lines.append(StyledLine("  Answer it: \(question.answer)", .yellow))
+      lines += running.question.map { StyledLine("  \($0)", .yellow) }
     }
     if let note { lines.append(StyledLine(note, .yellow)) }
     lines.append(bar.summary(left: left, in: columns))
@@ -69,11 +60,10 @@ struct RunView: Equatable {
   }
 }
 
-extension RunView.Question {
-  /// What the job of the queue asks; nil if it asks nothing.
-  init?(of job: Job, in queue: String) {
-    guard let question = job.question else { return nil }
-    phrase = question.phrase
-    answer = "\(serialq) attach\(QueueName.option(for: queue)) \(job.id)"
+extension Job {
+  /// What the job of the queue asks, and the command that answers it; empty if it asks nothing.
+  func questionLines(in queue: String) -> [String] {
+    guard let question else { return [] }
+    return [question.phrase, "Answer it: \(serialq) attach\(QueueName.option(for: queue)) \(id)"]
   }
 }

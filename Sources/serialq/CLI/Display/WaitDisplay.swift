@@ -37,7 +37,7 @@ struct WaitDisplay {
         view.running.append(
           RunView.Running(
             id: job.id, queue: namesQueues ? wait.queueName : nil, title: job.title,
-            elapsed: job.elapsed, question: RunView.Question(of: job, in: wait.queueName)))
+            elapsed: job.elapsed, question: job.questionLines(in: wait.queueName)))
       }
     }
     let known = lefts.compactMap(\.self)

@@ -72,8 +72,9 @@ import Testing
   @Test("a question is shown below its job, with the command that answers it")
   func question() {
     var view = view("ssh-add", output: "Passphrase for id_ed25519: ")
-    view.running[0].question = .init(
-      phrase: "asks for a password: Passphrase for id_ed25519:", answer: "serialq attach 12")
+    view.running[0].question = [
+      "asks for a password: Passphrase for id_ed25519:", "Answer it: serialq attach 12",
+    ]
     #expect(
       text(view, 80) == [
         "[12] ssh-add                                                             1m 05s",
