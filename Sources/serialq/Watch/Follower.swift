@@ -93,22 +93,16 @@ package struct Follower {
     try log?.openLine()
   }
 
-  /// What was printed last, by any of several followers: the queue and the job.
-  package struct Source {
-    fileprivate var text = ""
-
-    package init() {}
-  }
-
   /// Prints everything new since the last call.
   package mutating func advance(_ output: inout Output) throws(Failure) {
-    var last = Source()
+    var last = ""
     try advance(&output, after: &last)
   }
 
-  /// Prints everything new since the last call, after what another follower printed last.
+  /// Prints everything new since the last call, after what any of several followers printed last:
+  /// the queue and the job, or nothing yet.
   package mutating func advance(
-    _ output: inout Output, after last: inout Source
+    _ output: inout Output, after last: inout String
   ) throws(Failure) {
     var seen = FollowerState.Changes()
     seen.replaced = try reader.read { entry, before, _ in seen.note(entry, before) }.replaced
@@ -117,7 +111,7 @@ package struct Follower {
   }
 
   private mutating func perform(
-    _ action: FollowerState.Action, _ output: inout Output, _ last: inout Source
+    _ action: FollowerState.Action, _ output: inout Output, _ last: inout String
   ) throws(Failure) {
     switch action {
     case .printNew where open.map(heldBack.contains) == true: break
@@ -137,7 +131,7 @@ package struct Follower {
     case .close: log = nil
     case .message(let text):
       output.message(text)
-      last.text = source
+      last = source
     }
   }
 
@@ -155,16 +149,16 @@ package struct Follower {
 
   /// Prints the new part of the open log, below a heading if another follower printed last.
   private mutating func print(
-    isLast: Bool, _ output: inout Output, _ last: inout Source
+    isLast: Bool, _ output: inout Output, _ last: inout String
   ) throws(Failure) {
     let wholeLines = !isLast && (style.isAboveDisplay || style.isOneOfSeveral)
-    let source = style.isOneOfSeveral && style.isTalkative ? source : last.text
+    let source = style.isOneOfSeveral && style.isTalkative ? source : last
     try log?.print(
       to: &output, wholeLines: wholeLines, isLast: isLast, isStopped: isStopped
     ) { output in
-      guard last.text != source else { return }
+      guard last != source else { return }
       output.message("==> \(source) <==")
-      last.text = source
+      last = source
     }
   }
 }

@@ -24,7 +24,7 @@ extension Session {
     defer { restorer.restore(&output) }
     try interrupt(of: queues, restorer) { subject == .queue || subject == .job($0) }
     var followers = try WatchedQueues<Follower>(spool, queues, logs: true)
-    var last = Follower.Source()
+    var last = ""
     var isFirstLook = true
     while true {
       try followers.update { (folder) throws(Failure) in
