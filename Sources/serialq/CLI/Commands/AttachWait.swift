@@ -215,11 +215,7 @@ struct AttachWait {
     try reader.read()
     guard queue.job(id)?.state.isOver == false else { return wakeUp.wake() }
     hasReportedRunner = true
-    session.output.message(
-      """
-      serialq: queue \(queueName) has no active runner; start one with: serialq \
-      start\(option)
-      """)
+    session.reportMissingRunner(of: queueName)
   }
 
   // MARK: The end

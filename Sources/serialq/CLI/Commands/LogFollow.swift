@@ -57,12 +57,15 @@ extension Session {
 
   private func reportMissingRunner(of follower: Follower) throws(Failure) {
     if follower.isBlocked { return }
-    if try RunnerLock.isHeld(follower.folder) { return }
-    let name = follower.queueName
+    if try !RunnerLock.isHeld(follower.folder) { reportMissingRunner(of: follower.queueName) }
+  }
+
+  /// Reports that the jobs of a queue wait for a runner.
+  func reportMissingRunner(of name: String) {
     output.message(
       """
-      serialq: queue \(name) has no active runner; start one with: serialq \
-      start\(QueueName.option(for: name))
+      serialq: queue \(name) has no active runner; start one with: \
+      \(serialq) start\(QueueName.option(for: name))
       """)
   }
 }
