@@ -154,11 +154,10 @@ extension ListCommand: Subcommand {
   }
 
   private func table(_ listed: [Listed], _ traits: TerminalTraits) -> String {
-    var columns = Columns(
-      headings: [
-        .left("QUEUE"), .right("ID"), .left("STATE"), .right("EXIT"), .right("TIME"), .left("NAME"),
-        .left("AFTER"), .left("COMMAND"),
-      ], reservingRows: listed.reduce(0) { $0 + $1.jobs.count })
+    var columns = Columns(headings: [
+      .left("QUEUE"), .right("ID"), .left("STATE"), .right("EXIT"), .right("TIME"), .left("NAME"),
+      .left("AFTER"), .left("COMMAND"),
+    ])
     // Leaves room for the command.
     let most = traits.width.map { max(8, $0 / 4) } ?? Int.max
     for queue in listed {

@@ -28,37 +28,24 @@ package struct Columns {
   }
 
   private let headings: [Heading]
-  /// The text of all cells, row after row: as strings, a million rows would take 150 MB more.
-  private var text = Bytes()
-  private var cells: [PlacedCell] = []
+  private var rows: [[Cell]] = []
   /// The width of each column, and whether it has content.
   private var widths: [Int]
   private var isUsed: [Bool]
 
-  private struct PlacedCell {
-    /// The number of bytes of its text.
-    var length: UInt32
-    var color: Color?
-  }
-
-  package init(headings: [Heading], reservingRows count: Int = 0) {
+  package init(headings: [Heading]) {
     self.headings = headings
     widths = headings.map { DisplayWidth.of($0.title) }
     isUsed = headings.map { _ in false }
-    cells.reserveCapacity(count * headings.count)
   }
 
-  /// Appends a row, at most as long as the headings; missing cells are empty.
+  /// Appends a row, which is as long as the headings.
   package mutating func append(_ row: [Cell]) {
-    for column in headings.indices {
-      let cell = column < row.count ? row[column] : ""
-      if !cell.text.isEmpty {
-        isUsed[column] = true
-        widths[column] = max(widths[column], DisplayWidth.of(cell.text))
-        text += cell.text.utf8
-      }
-      cells.append(PlacedCell(length: UInt32(cell.text.utf8.count), color: cell.color))
+    for (column, cell) in row.enumerated() where !cell.text.isEmpty {
+      isUsed[column] = true
+      widths[column] = max(widths[column], DisplayWidth.of(cell.text))
     }
+    rows.append(row)
   }
 
   /// The table, headings first, each line ended by a newline; empty without rows.
@@ -74,20 +61,12 @@ package struct Columns {
       rendered += "\n"
     }
     append(headings.map { Cell($0.title, .dim) })
-    var start = 0
-    for row in stride(from: 0, to: cells.count, by: headings.count) {
-      append(
-        cells[row..<row + headings.count].map { cell in
-          defer { start += Int(cell.length) }
-          let bytes = text[start..<start + Int(cell.length)]
-          return Cell(String(decoding: bytes, as: UTF8.self), cell.color)
-        })
-    }
+    for row in rows { append(row) }
     return rendered
   }
 
   private func line(_ row: [Cell], _ used: [Int]) -> StyledLine {
-    var line = StyledLine(reserving: 2 * used.count)
+    var line = StyledLine()
     // Padding is written only before further content, so that no line ends in spaces.
     var gap = 0
     for column in used {

@@ -12,12 +12,6 @@ package struct StyledLine: Equatable {
     spans = text.isEmpty ? [] : [Span(text: text, color: color)]
   }
 
-  /// An empty line with memory for this many spans.
-  init(reserving count: Int) {
-    spans = []
-    spans.reserveCapacity(count)
-  }
-
   /// The width in columns.
   package var width: Int { spans.reduce(0) { $0 + DisplayWidth.of($1.text) } }
 

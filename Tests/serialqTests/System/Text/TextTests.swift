@@ -102,7 +102,7 @@ import Testing
     #expect(table.rendered(color: false) == "")
     table.append(["9", "日本", "", "make"])
     table.append(["10", "ab", "", "ls"])
-    table.append(["11", "x"])
+    table.append(["11", "x", "", ""])
     #expect(
       table.rendered(color: false) == """
         ID  LABEL  COMMAND
