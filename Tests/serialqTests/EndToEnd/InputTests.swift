@@ -29,6 +29,7 @@ import Testing
     #expect(list.contains(" \(String(repeating: "x", count: 39))…  echo \(long)\n"))
     let narrow = try scene.serialq("list") { $0.environment.append(Bytes("COLUMNS=40")) }
     #expect(narrow.text.split(separator: "\n").allSatisfy { $0.count <= 40 })
+    #expect(narrow.text.contains("  echo xxx"))
     #expect(try scene.serialq("status").text.split(separator: "\n").allSatisfy { $0.count < 300 })
     for words in [["queues"], ["status"], ["list", "--all"]] {
       let outcome = try scene.serialq(words) {

@@ -97,6 +97,29 @@ final class LiveStatusTests: SceneSuite {
     try wait(narrow)
   }
 
+  // Fails if a part of the running job, or an empty line, takes the place of another part.
+  @Test("with three rows, status -w shows that jobs are open, and the running one")
+  func rows() throws {
+    #expect(try scene.serialq("run", "false").code == 1)
+    try scene.add("read x <gate")
+    let run = try scene.start("run")
+    try run.waitForOutput("")
+    let terminal = try Terminal(scene, columns: 20, rows: 3)
+    try terminal.type("clear; serialq -w", until: "Job 2: read x <gate")
+    try terminal.waitForScreen("1 open: serialq li…\nJob 2: read x <gate")
+    try terminal.press("C-c")
+    try gate.open()
+    #expect(try run.wait().code == 0)
+  }
+
+  // Fails if a line is left to the terminal, which breaks it within a word.
+  @Test("on a narrow terminal, status breaks its counts between words")
+  func words() throws {
+    #expect(try scene.serialq("run", "true").code == 0)
+    let outcome = try scene.serialq("status") { $0.environment.append(Bytes("COLUMNS=20")) }
+    #expect(outcome.text.hasPrefix("No job is running or\nwaiting: 1\nsucceeded.\n"))
+  }
+
   // Fails if anything but lines of text is printed without a terminal, or the end of a job is
   // missed.
   @Test("without a terminal, status -w prints a line for each job that begins or ends")

@@ -72,17 +72,6 @@ enum Help {
   ///
   /// The first line is assumed to start at the indentation too.
   private static func wrapped(_ text: String, indent: Int) -> String {
-    var lines = [""]
-    for word in text.split(separator: " ") {
-      let line = lines[lines.count - 1]
-      if line.isEmpty {
-        lines[lines.count - 1] = String(word)
-      } else if indent + line.count + 1 + word.count <= width {
-        lines[lines.count - 1] = "\(line) \(word)"
-      } else {
-        lines.append(String(word))
-      }
-    }
-    return lines.joined(separator: "\n" + String(repeating: " ", count: indent))
+    text.wrapped(to: width - indent).joined(separator: "\n" + String(repeating: " ", count: indent))
   }
 }

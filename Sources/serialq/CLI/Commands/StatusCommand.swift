@@ -97,9 +97,13 @@ extension StatusCommand: Subcommand {
     let summaries = idle.flatMap { $0.summary(columns) }
     for line in page.lines(columns: columns) {
       // Truncates commands, which can be very long, but never a suggested command line or a count.
-      let isWhole = advice.contains(line) || summaries.contains(line)
-      let fitted = isWhole ? line : session.traits.width.map(line.fitted(to:)) ?? line
-      session.output.result(fitted.rendered(color: session.traits.hasColor) + "\n")
+      var fitted = [line]
+      if let width = session.traits.width, !advice.contains(line) {
+        fitted = summaries.contains(line) ? line.wrapped(to: width) : [line.fitted(to: width)]
+      }
+      for line in fitted {
+        session.output.result(line.rendered(color: session.traits.hasColor) + "\n")
+      }
     }
   }
 

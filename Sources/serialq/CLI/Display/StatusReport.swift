@@ -103,6 +103,8 @@ struct StatusReport: Equatable {
     var troubleTail = 3
     var runningTail = 3
     var hasAdvice = true
+    /// Whether empty lines separate the parts.
+    var hasGaps = true
 
     /// From most to least detail.
     static let all = [
@@ -110,6 +112,7 @@ struct StatusReport: Equatable {
       Detail(troubles: 1, troubleTail: 0, runningTail: 1),
       Detail(troubles: 1, troubleTail: 0, runningTail: 0),
       Detail(troubles: 1, troubleTail: 0, runningTail: 0, hasAdvice: false),
+      Detail(troubles: 0, runningTail: 0, hasAdvice: false, hasGaps: false),
     ]
   }
 
@@ -128,7 +131,8 @@ struct StatusReport: Equatable {
     var blocks = [troubleLines(detail), noteLines] + running.map { lines(of: $0, detail) }
     blocks.append(summary(columns))
     if detail.hasAdvice { blocks.append(advice) }
-    return Array(blocks.filter { !$0.isEmpty }.joined(separator: [StyledLine()]))
+    return Array(
+      blocks.filter { !$0.isEmpty }.joined(separator: detail.hasGaps ? [StyledLine()] : []))
   }
 
   /// The time until a displayed duration changes; nil if there is none.

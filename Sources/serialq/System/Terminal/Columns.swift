@@ -52,8 +52,14 @@ package struct Columns {
   ///
   /// Cuts lines to `width` columns.
   package func rendered(color: Bool, width: Int? = nil) -> String {
-    let used = headings.indices.filter { isUsed[$0] }
-    guard !used.isEmpty else { return "" }
+    var used = headings.indices.filter { isUsed[$0] }
+    guard let last = used.last else { return "" }
+    // On a narrow terminal, a text in the last column is worth more than those before it.
+    let isText = if case .left = headings[last] { true } else { false }
+    let least = min(widths[last], (width ?? 0) / 4)
+    while let width, isText, used.count > 2, room(for: used, in: width) < least {
+      used.remove(at: used.count - 2)
+    }
     var rendered = ""
     func append(_ row: [Cell]) {
       let line = line(row, used)
@@ -63,6 +69,11 @@ package struct Columns {
     append(headings.map { Cell($0.title, .dim) })
     for row in rows { append(row) }
     return rendered
+  }
+
+  /// The room that the columns before it leave to the last one.
+  private func room(for used: [Int], in width: Int) -> Int {
+    used.dropLast().reduce(width) { $0 - widths[$1] - 2 }
   }
 
   private func line(_ row: [Cell], _ used: [Int]) -> StyledLine {

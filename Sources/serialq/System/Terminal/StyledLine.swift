@@ -50,6 +50,11 @@ package struct StyledLine: Equatable {
     return fitted
   }
 
+  /// The words of a line of one color, on as many lines as they need.
+  package func wrapped(to columns: Int) -> [StyledLine] {
+    rendered(color: false).wrapped(to: columns).map { StyledLine($0, spans.first?.color) }
+  }
+
   /// Places `right` at the right edge of `columns` and truncates this line to fit.
   package func beside(_ right: StyledLine, in columns: Int) -> StyledLine {
     let room = columns - right.width - 1

@@ -48,6 +48,19 @@ extension String {
     return StyledLine(self).fitted(to: columns).rendered(color: false)
   }
 
+  /// The words on lines of at most this many columns; a longer word is a line of its own.
+  package func wrapped(to columns: Int) -> [String] {
+    var lines: [String] = []
+    for word in split(separator: " ") {
+      if let line = lines.last, DisplayWidth.of(line) + 1 + DisplayWidth.of("\(word)") <= columns {
+        lines[lines.count - 1] = "\(line) \(word)"
+      } else {
+        lines.append("\(word)")
+      }
+    }
+    return lines
+  }
+
   /// A number with at least this many digits.
   package init(
     _ number: some BinaryInteger, digits: Int, radix: Int = 10, uppercase: Bool = false
