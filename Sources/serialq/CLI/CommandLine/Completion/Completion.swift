@@ -59,9 +59,9 @@ struct Completion: Equatable {
     let isOption = (before.first ?? last).first == UInt8(ascii: "-")
     let command = isOption ? .status : before.first.flatMap(CommandName.init(called:))
     if let command {
-      let scan = Scan(command, isOption ? before : before.dropFirst())
-      self.init(scan, last)
-      if isOption, scan.pending == nil, last.first != UInt8(ascii: "-") {
+      self.init(command, isOption ? before : before.dropFirst(), last)
+      // The command can still follow.
+      if isOption, case .words([]) = wanted, last.first != UInt8(ascii: "-") {
         wanted = Completion.commands
       }
     } else {
@@ -71,21 +71,46 @@ struct Completion: Equatable {
 
   private init(wanted: Wanted) { self.wanted = wanted }
 
-  private init(_ scan: Scan, _ last: Bytes) {
-    queue = scan.queue
-    if let start = scan.commandStart {
-      wanted = .command(start)
-    } else if let option = scan.pending {
-      (wanted, kept) = Completion.value(of: option, scan.command, last)
-    } else if !scan.isAfterDashes, last.first == UInt8(ascii: "-") {
-      guard let (option, start) = scan.spec.lastOption(in: last), let start else {
-        wanted = .words(scan.options)
+  /// For the words between the command and the last one.
+  private init(_ command: CommandName, _ before: ArraySlice<Bytes>, _ last: Bytes) {
+    let spec = command.type.spec
+    var given = try? ParsedArguments(spec, before)
+    var pending: OptionSpec?
+    if given == nil {
+      // It may be only a value that is missing. Otherwise the word is ignored.
+      given = try? ParsedArguments(spec, before.dropLast())
+      if let word = before.last, let (option, start) = spec.lastOption(in: word), start == nil,
+        option.value != nil
+      {
+        pending = option
+      }
+    }
+    // Nothing can follow words that the command refuses.
+    wanted = .words([])
+    guard let given else { return }
+    queue = given.value(.queue)
+    if let option = pending {
+      (wanted, kept) = Completion.value(of: option, command, last)
+    } else if let start = spec.operands.commandStart, given.operands.count >= start {
+      wanted = .command(before.endIndex - given.operands.count + start)
+    } else if !given.afterDashes, last.first == UInt8(ascii: "-") {
+      guard let (option, start) = spec.lastOption(in: last), let start else {
+        wanted = .words(Completion.options(after: given))
         return
       }
-      (wanted, kept) = Completion.value(of: option, scan.command, Bytes(last[start...]))
+      (wanted, kept) = Completion.value(of: option, command, Bytes(last[start...]))
       kept = last[..<start] + kept
     } else {
-      (wanted, kept) = Completion.operand(scan, last)
+      (wanted, kept) = Completion.operand(given, number: before.endIndex + 1, last)
+    }
+  }
+
+  /// Options that can still be given, in all spellings.
+  private static func options(after given: ParsedArguments) -> [Candidate] {
+    let options = given.command.allOptions.filter { $0.repeats || !given.has($0.name) }
+    return options.flatMap { option in
+      let short = option.short.map { [Candidate(word: "-\($0)", meaning: option.help)] } ?? []
+      return short + [Candidate(word: option.long, meaning: option.help)]
     }
   }
 
@@ -106,21 +131,24 @@ struct Completion: Equatable {
     }
   }
 
-  private static func operand(_ scan: Scan, _ word: Bytes) -> (Wanted, kept: Bytes) {
-    let isFirst = scan.operands.isEmpty
-    switch scan.spec.operands {
+  /// Completes an operand, which is the word with this number on the command line.
+  private static func operand(
+    _ given: ParsedArguments, number: Int, _ word: Bytes
+  ) -> (Wanted, kept: Bytes) {
+    let isFirst = given.operands.isEmpty
+    let command = given.command.name
+    switch given.command.operands {
     case .none: return (.words([]), [])
-    case .jobCommand: return (.command(scan.next), [])
-    case .jobID: return (isFirst ? .jobs(scan.command, from: 1) : .words([]), [])
-    case .jobIDAndCommand:
-      return (isFirst ? .jobs(scan.command, from: 1) : .command(scan.next), [])
-    case .jobIDs: return ids(scan.command, word)
+    case .jobCommand: return (.command(number), [])
+    case .jobID: return (isFirst ? .jobs(command, from: 1) : .words([]), [])
+    case .jobIDAndCommand: return (isFirst ? .jobs(command, from: 1) : .command(number), [])
+    case .jobIDs: return ids(command, word)
     case .setting:
-      guard let name = scan.operands.first else {
+      guard let name = given.operands.first else {
         return (.words(SetCommand.settings.map { Candidate(word: $0.name) }), [])
       }
       let setting = SetCommand.settings.first { $0.name.utf8.elementsEqual(name) }
-      let choices = scan.operands.count == 1 ? setting?.choices ?? [] : []
+      let choices = given.operands.count == 1 ? setting?.choices ?? [] : []
       return (.words(choices.map { Candidate(word: $0) }), [])
     case .commandName: return (isFirst ? commands : .words([]), [])
     case .completion:
@@ -139,57 +167,6 @@ struct Completion: Equatable {
 
   private static var commands: Wanted {
     .words(CommandTable.commands.map { Candidate(word: $0.name.rawValue, meaning: $0.summary) })
-  }
-}
-
-extension Completion {
-  /// Scans the words before the last one.
-  private struct Scan {
-    var command: CommandName
-    var spec: CommandSpec
-    var given: Set<OptionName> = []
-    var operands: [Bytes] = []
-    /// The option whose value comes next.
-    var pending: OptionSpec?
-    var isAfterDashes = false
-    var queue: Bytes?
-    var commandStart: Int?
-    /// The index of the last word, counted from 1.
-    var next: Int
-
-    init(_ command: CommandName, _ words: ArraySlice<Bytes>) {
-      self.command = command
-      spec = command.type.spec
-      next = words.endIndex + 1
-      for (index, word) in zip(words.indices, words) where commandStart == nil {
-        take(word, number: index + 1)
-      }
-    }
-
-    private mutating func take(_ word: Bytes, number: Int) {
-      if let option = pending {
-        if option.name == .queue { queue = word }
-        pending = nil
-      } else if isAfterDashes || word.first != UInt8(ascii: "-") || word.count == 1 {
-        operands.append(word)
-        if operands.count == spec.operands.commandStart { commandStart = number }
-      } else if word == Bytes("--") {
-        isAfterDashes = true
-      } else if let (option, start) = spec.lastOption(in: word) {
-        given.insert(option.name)
-        guard option.value != nil else { return }
-        guard let start else { return pending = option }
-        if option.name == .queue { queue = Bytes(word[start...]) }
-      }
-    }
-
-    /// Options that can still be given, in all spellings.
-    var options: [Candidate] {
-      spec.allOptions.filter { $0.repeats || !given.contains($0.name) }.flatMap { option in
-        let short = option.short.map { [Candidate(word: "-\($0)", meaning: option.help)] } ?? []
-        return short + [Candidate(word: option.long, meaning: option.help)]
-      }
-    }
   }
 }
 
