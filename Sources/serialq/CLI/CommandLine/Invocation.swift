@@ -3,9 +3,8 @@ import SerialqRunner
 import SerialqSystem
 
 /// A parsed command line.
-enum Invocation: Equatable {
+enum Invocation {
   case command(any Subcommand)
-  case version
   /// Internal; see ``BackgroundRunner``.
   case backgroundRunner(queue: String)
   /// Internal; see ``KeeperProcess``.
@@ -33,7 +32,7 @@ enum Invocation: Equatable {
     let (name, rest) = try split(commandFirst(words))
     let type = name.type
     let words = try ParsedArguments(type.spec, rest)
-    guard !words.has(.version) else { return .version }
+    guard !words.has(.version) else { return .command(HelpCommand(topic: .version)) }
     // Before validation: a request for help must work even if other arguments are invalid.
     guard !words.has(.help) else {
       return .command(HelpCommand(topic: rest.startIndex == 0 ? .overview : .command(name)))
@@ -89,18 +88,5 @@ enum Invocation: Equatable {
       )
     }
     return name.text
-  }
-}
-
-extension Invocation {
-  static func == (one: Self, other: Self) -> Bool {
-    switch (one, other) {
-    case (.command(let one), .command(let other)): one.isEqual(to: other)
-    case (.version, .version): true
-    case (.backgroundRunner(let one), .backgroundRunner(let other)): one == other
-    case (.terminalKeeper(let one, let id), .terminalKeeper(let other, let otherID)):
-      one == other && id == otherID
-    case (.command, _), (.version, _), (.backgroundRunner, _), (.terminalKeeper, _): false
-    }
   }
 }

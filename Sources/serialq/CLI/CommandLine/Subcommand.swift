@@ -26,7 +26,4 @@ extension Subcommand {
   static var usesQueue: Bool { true }
 
   static func takes(_ job: Job) -> Bool { true }
-
-  /// Equality of commands of any type.
-  func isEqual(to other: any Subcommand) -> Bool { self == other as? Self }
 }
