@@ -68,9 +68,6 @@ struct Session {
     case .command(let command): return try command.perform(in: &self)
     case .backgroundRunner(let queue): return try runInBackground(queue)
     case .terminalKeeper(let queue, let id): return try keepTerminal(of: id, in: queue)
-    case .version:
-      output.result("serialq \(CommandTable.version)\n")
-      return .success
     }
   }
 

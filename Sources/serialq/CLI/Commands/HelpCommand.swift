@@ -6,7 +6,7 @@ struct HelpCommand: Equatable {
   enum Topic: Equatable {
     case overview
     case command(CommandName)
-    case manual
+    case manual, version
   }
 
   var topic: Topic
@@ -45,6 +45,7 @@ extension HelpCommand: Subcommand {
     switch topic {
     case .overview: session.output.result(Help.overview)
     case .command(let command): session.output.result(Help.text(of: command.type.spec))
+    case .version: session.output.result("serialq \(CommandTable.version)\n")
     case .manual: return try showManual()
     }
     return .success

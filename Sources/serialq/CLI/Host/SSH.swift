@@ -110,7 +110,7 @@ extension Invocation {
   var isLocal: Bool {
     switch self {
     case .command(let command): command is HelpCommand || command is CompletionCommand
-    case .version, .backgroundRunner, .terminalKeeper: true
+    case .backgroundRunner, .terminalKeeper: true
     }
   }
 

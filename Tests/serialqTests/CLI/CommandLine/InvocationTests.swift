@@ -198,8 +198,8 @@ import Testing
     #expect(
       try parse("completion", "--", "words", "-q", "")
         == .command(CompletionCommand.words([Bytes("-q"), []])))
-    #expect(try parse("--version") == .version)
-    #expect(try parse("list", "--version") == .version)
+    #expect(try parse("--version") == help(.version))
+    #expect(try parse("list", "--version") == help(.version))
   }
 
   // Fails if a message gets worse, or a mistake is accepted. Every failure has code 125 and a next
