@@ -3,15 +3,12 @@ import SerialqSystem
 
 /// `serialq move`: reorders waiting jobs.
 struct MoveCommand: Equatable {
-  enum Destination: Equatable {
-    case first, last
-    case before(JobSelection)
-    case after(JobSelection)
-  }
-
   var queue: String
   var jobs: JobSelection
-  var destination: Destination
+  /// Where to: `first`, `last`, `before` or `after`.
+  var side: OptionName
+  /// The job before or after which the others come; else empty.
+  var neighbor: JobSelection
 }
 
 extension MoveCommand: Subcommand {
@@ -47,22 +44,13 @@ extension MoveCommand: Subcommand {
   static func takes(_ job: Job) -> Bool { job.state == .waiting }
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    self.init(
-      queue: queue, jobs: try words.someJobs(), destination: try Self.destination(words))
-  }
-
-  private static func destination(_ words: ParsedArguments) throws(Failure) -> Destination {
+    let jobs = try words.someJobs()
     let given = [OptionName.first, .last, .before, .after].filter(words.has)
     guard let name = given.first, given.count == 1 else {
       throw words.misused("move", "give one of --first, --last, --before ID and --after ID")
     }
-    let neighbor = JobSelection(words.value(name) ?? [])
-    switch name {
-    case .first: return .first
-    case .last: return .last
-    case .before: return .before(neighbor)
-    default: return .after(neighbor)
-    }
+    self.init(
+      queue: queue, jobs: jobs, side: name, neighbor: JobSelection(words.value(name) ?? []))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
@@ -75,8 +63,7 @@ extension MoveCommand: Subcommand {
         throw failure("job \(job.id)", "it is not waiting: it \(job.outcomeText)")
       }
       if let neighbor, jobs.contains(where: { $0.id == neighbor.id }) {
-        let side = if case .before = place { "before" } else { "after" }
-        throw failure("job \(neighbor.id)", "it cannot be put \(side) itself")
+        throw failure("job \(neighbor.id)", "it cannot be put \(side.rawValue) itself")
       }
       changes.move(jobs.map(\.id), to: place)
       if let (job, required) = changes.queue.misplaced {
@@ -85,22 +72,18 @@ extension MoveCommand: Subcommand {
       return (jobs, place)
     }
     let runs = jobs.count == 1 ? "runs" : "run"
-    let what = "serialq: \(jobs.text) \(runs)"
-    switch place {
-    case .first: session.confirm("\(what) next")
-    case .before(let id): session.confirm("\(what) before job \(id)")
-    case .after(let id): session.confirm("\(what) after job \(id)")
-    case .last: session.confirm("\(what) last")
-    }
+    let end = side == .first ? "next" : "last"
+    let goal = place.neighbor.map { "\(side.rawValue) job \($0)" } ?? end
+    session.confirm("serialq: \(jobs.text) \(runs) \(goal)")
     return .success
   }
 
   private func place(in queue: Queue) throws(Failure) -> Place {
-    switch destination {
+    switch side {
     case .first: .first
     case .last: .last
-    case .before(let job): .before(try queue.job(job, in: self.queue).id)
-    case .after(let job): .after(try queue.job(job, in: self.queue).id)
+    case .before: .before(try queue.job(neighbor, in: self.queue).id)
+    default: .after(try queue.job(neighbor, in: self.queue).id)
     }
   }
 
