@@ -48,9 +48,7 @@ extension JobOptions {
       retryDelay: words.seconds(.retryDelay), ifOK: words.has(.ifOK),
       after: JobSelection(words.values(.after)), isFirst: words.has(.first),
       isUnique: words.has(.unique), hasTerminal: words.has(.tty) ? true : nil)
-    if hasTerminal == true, input != nil {
-      throw words.misused("--tty", "cannot be combined with --input: the terminal is the input")
-    }
+    try words.refuse(.tty, with: .input, why: ": the terminal is the input")
     if isNew, retryDelay ?? 0 > 0, retries == nil {
       throw words.misused("--retry-delay", "it has no effect without --retries")
     }
@@ -182,9 +180,7 @@ enum JobSource: Equatable {
         throw words.misused("--input -", "cannot be combined with --unique: nothing is compared")
       }
     }
-    if file != nil, line != nil {
-      throw words.misused("--shell", "cannot be combined with --file")
-    }
+    try words.refuse(.shell, with: .file)
     guard let first = words.operands.first else {
       if words.afterDashes { throw words.misused("--", "no program follows it") }
       return line.map { .command(.shell($0)) } ?? file.map { .file($0) }

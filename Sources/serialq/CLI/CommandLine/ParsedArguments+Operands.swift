@@ -3,30 +3,17 @@ import SerialqSystem
 
 /// Access to operands, as the commands share it.
 extension ParsedArguments {
-  /// The selected jobs, which may be none; rejects them together with one of these options.
-  func jobs(or options: [OptionName] = []) throws(Failure) -> JobSelection {
+  /// The selected jobs; fails if none is given, or together with one of these options, which stand
+  /// for them.
+  func someJobs(or options: [OptionName] = []) throws(Failure) -> JobSelection {
     let given = options.filter(has)
     if let option = given.first {
-      if given.count > 1 {
-        throw misused(
-          "--\(given[1].rawValue)", "cannot be combined with --\(option.rawValue)")
-      }
+      for other in given.dropFirst() { try refuse(other, with: option) }
       if let word = operands.first {
         throw misused(Visible.text(word), "a job cannot be combined with --\(option.rawValue)")
       }
       return JobSelection()
     }
-    if operands.isEmpty, !options.isEmpty {
-      let others = options.map { "--\($0.rawValue)" }.joined(separator: " or ")
-      throw Failure(
-        command.name.rawValue, "no job is given",
-        next: "Give ids or labels, or \(others); \(serialq) list shows them.")
-    }
-    return JobSelection(operands)
-  }
-
-  /// The selected jobs; fails if none is given.
-  func someJobs() throws(Failure) -> JobSelection {
     guard !operands.isEmpty else {
       throw Failure(
         command.name.rawValue, "no job is given",

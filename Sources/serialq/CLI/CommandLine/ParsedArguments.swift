@@ -109,6 +109,14 @@ struct ParsedArguments {
 
   private func unknown(_ word: Bytes, meant: String?) -> Failure {
     let suggestion = meant.map { "; did you mean \($0)?" } ?? ""
+  /// Fails if both options are given; `why` follows the reason.
+  func refuse(
+    _ one: OptionName, with other: OptionName, why: String = ""
+  ) throws(Failure) {
+    guard has(one), has(other) else { return }
+    throw misused("--\(one.rawValue)", "cannot be combined with --\(other.rawValue)\(why)")
+  }
+
     return misused(Visible.text(word), "unknown option of \(command.name.rawValue)\(suggestion)")
   }
 

@@ -30,7 +30,7 @@ extension AckCommand: Subcommand {
   static func takes(_ job: Job) -> Bool { job.isOpen }
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    self.init(queue: queue, jobs: try words.jobs(or: [.all]))
+    self.init(queue: queue, jobs: try words.someJobs(or: [.all]))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {

@@ -67,9 +67,7 @@ extension AddCommand: Subcommand {
     }
     // As from a variable that is not set: all such calls would be one.
     if words.value(.key)?.isEmpty == true { throw words.misused("--key ''", "a key is not empty") }
-    if words.has(.key), words.has(.unique) {
-      throw words.misused("--key", "cannot be combined with --unique: only one decides")
-    }
+    try words.refuse(.key, with: .unique, why: ": only one decides")
     self.init(
       job: try JobOptions(parsing: words, queue: queue), source: source,
       startsRunner: !words.has(.noStart), key: words.value(.key), json: words.has(.json))

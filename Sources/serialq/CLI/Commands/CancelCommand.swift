@@ -49,7 +49,7 @@ extension CancelCommand: Subcommand {
   static func takes(_ job: Job) -> Bool { !job.state.isOver }
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    let selected = try words.jobs(or: [.all, .running])
+    let selected = try words.someJobs(or: [.all, .running])
     let jobs: Jobs = words.has(.all) ? .all : words.has(.running) ? .running : .selected(selected)
     self.init(
       queue: queue, jobs: jobs, signal: words.value(.signal).flatMap(SignalName.number))

@@ -47,9 +47,7 @@ extension CleanCommand: Subcommand {
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
     try words.refuseOperands()
-    if words.has(.all), words.has(.failed) {
-      throw words.misused("--all", "cannot be combined with --failed")
-    }
+    try words.refuse(.all, with: .failed)
     self.init(
       queue: queue, olderThan: words.seconds(.olderThan), keep: words.number(.keep),
       onlyFailed: words.has(.failed), all: words.has(.all))

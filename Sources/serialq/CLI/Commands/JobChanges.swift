@@ -48,10 +48,8 @@ extension JobChanges {
     if isUnconditional, hasConditions {
       throw words.misused("--unconditional", "cannot be combined with --if-ok or --after")
     }
-    if words.has(.noTTY) {
-      if words.has(.tty) { throw words.misused("--no-tty", "cannot be combined with --tty") }
-      options.hasTerminal = false
-    }
+    try words.refuse(.noTTY, with: .tty)
+    if words.has(.noTTY) { options.hasTerminal = false }
   }
 
   /// What the job is asked to do after the changes.

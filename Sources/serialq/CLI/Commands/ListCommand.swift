@@ -70,7 +70,7 @@ extension ListCommand: Subcommand {
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
     self.init(
       queues: try QueueSelection(parsing: words, queue: queue, takesJobs: true),
-      jobs: try words.jobs(), labels: words.values(.name),
+      jobs: JobSelection(words.operands), labels: words.values(.name),
       states: words.values(.state).map(\.text),
       onlyFailed: words.has(.failed), onlyOpen: words.has(.open), last: words.number(.last),
       json: words.has(.json))

@@ -82,7 +82,7 @@ extension LogCommand: Subcommand {
     let queues = try QueueSelection(parsing: words, queue: queue, takesJobs: true)
     if queues == .all, !follows { throw words.misused("--all", "needs --follow") }
     self.init(
-      queues: queues, jobs: try words.jobs(), follows: follows,
+      queues: queues, jobs: JobSelection(words.operands), follows: follows,
       // `all` is not a number.
       lines: words.has(.lines) ? words.number(.lines) : standard, isRaw: words.has(.raw))
   }

@@ -13,9 +13,7 @@ enum QueueSelection: Equatable {
     if words.has(.all), let word = words.operands.first {
       throw words.misused(Visible.text(word), "a job cannot be combined with --all")
     }
-    if words.has(.all), words.has(.queue) {
-      throw words.misused("--all", "cannot be combined with --queue")
-    }
+    try words.refuse(.all, with: .queue)
     self = words.has(.all) ? .all : .one(queue)
   }
 

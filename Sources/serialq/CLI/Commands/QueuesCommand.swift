@@ -36,9 +36,7 @@ extension QueuesCommand: Subcommand {
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
     try words.refuseOperands()
-    if words.has(.json), words.has(.remove) {
-      throw words.misused("--remove", "cannot be combined with --json")
-    }
+    try words.refuse(.remove, with: .json)
     self.init(json: words.has(.json), removed: words.value(.remove)?.text)
   }
 

@@ -42,7 +42,7 @@ extension RetryCommand: Subcommand {
   static func takes(_ job: Job) -> Bool { job.state.isOver }
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    self.init(queue: queue, jobs: try words.jobs(or: [.failed]), isFirst: words.has(.first))
+    self.init(queue: queue, jobs: try words.someJobs(or: [.failed]), isFirst: words.has(.first))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {

@@ -38,9 +38,7 @@ extension ShowCommand: Subcommand {
   )
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    if words.has(.env), words.has(.json) {
-      throw words.misused("--env", "cannot be combined with --json")
-    }
+    try words.refuse(.env, with: .json)
     self.init(
       queue: queue, jobs: try words.someJobs(), showsEnvironment: words.has(.env),
       json: words.has(.json))

@@ -48,9 +48,7 @@ extension StatusCommand: Subcommand {
   )
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    if words.has(.watch), words.has(.json) {
-      throw words.misused("--watch", "cannot be combined with --json")
-    }
+    try words.refuse(.watch, with: .json)
     self.init(
       queues: try QueueSelection(parsing: words, queue: queue), watches: words.has(.watch),
       json: words.has(.json))

@@ -60,7 +60,7 @@ extension WaitCommand: Subcommand {
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
     self.init(
       queues: try QueueSelection(parsing: words, queue: queue, takesJobs: true),
-      jobs: try words.jobs(), timeout: words.seconds(.timeout))
+      jobs: JobSelection(words.operands), timeout: words.seconds(.timeout))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
