@@ -88,12 +88,7 @@ extension Session {
   private static func runningJobs(
     of queues: QueueSelection, in spool: Spool
   ) -> [(queue: String, id: JobID)] {
-    let names =
-      switch queues {
-      case .one(let name): [Bytes(name.utf8)]
-      case .all: (try? spool.queueNames()) ?? []
-      }
-    return names.compactMap { name in
+    ((try? queues.names(in: spool)) ?? []).compactMap { name in
       let queue = try? spool.folder(named: name.text).queue()
       return queue?.running.first.map { (name.text, $0) }
     }

@@ -1,3 +1,4 @@
+import SerialqQueue
 import SerialqSystem
 
 /// The queues that a command applies to: one, or all with `--all`.
@@ -17,6 +18,13 @@ enum QueueSelection: Equatable {
     self = words.has(.all) ? .all : .one(queue)
   }
 
+  func names(in spool: Spool) throws(Failure) -> [Bytes] {
+    switch self {
+    case .one(let name): [Bytes(name.utf8)]
+    case .all: try spool.queueNames()
+    }
+  }
+
   /// The options that select the queues.
   static let options: [OptionSpec] = [.queue, OptionSpec(.all, help: "All queues.")]
 }
@@ -34,7 +42,7 @@ extension Session {
     in queues: QueueSelection, _ work: (Bytes) throws(Failure) -> Void
   ) throws(Failure) -> [Failure] {
     var failures: [Failure] = []
-    for name in try names(of: queues) {
+    for name in try queues.names(in: try spool()) {
       do throws(Failure) {
         try work(name)
       } catch {
@@ -49,12 +57,5 @@ extension Session {
     guard let last = failures.last else { return }
     for failure in failures.dropLast() { output.message(failure.description) }
     throw last
-  }
-
-  func names(of queues: QueueSelection) throws(Failure) -> [Bytes] {
-    switch queues {
-    case .one(let name): [Bytes(name.utf8)]
-    case .all: try spool().queueNames()
-    }
   }
 }

@@ -59,7 +59,7 @@ extension StatusCommand: Subcommand {
     var documents: [(inout JSONWriter) -> Void] = []
     var page = StatusPage(namesQueues: queues == .all)
     var faults: [Failure] = []
-    for name in try session.names(of: queues) {
+    for name in try queues.names(in: try session.spool()) {
       do throws(Failure) {
         let found = try session.readQueue(named: name.text)
         if json {
