@@ -23,7 +23,7 @@ extension Runner {
   /// launcher reported, if it has one.
   func end(of job: Job, process: Ending?) -> (ending: Ending?, launch: Launch?) {
     guard let launch = job.execution?.launch else { return (process, nil) }
-    return launch.end(LauncherReport(of: job.id, in: folder), launcher: process)
+    return launch.end(folder.launcherReport(job.id), launcher: process)
   }
 
   /// The end of a job that no runner observed; `known` is what its launcher reported.

@@ -5,13 +5,25 @@ import Testing
 
 /// What is read from the file of a launcher.
 @Suite struct LauncherReportTests {
-  private func report(_ text: String) -> LauncherReport { LauncherReport(Bytes(text.utf8)) }
+  enum Result: Equatable {
+    case ended(Ending)
+    case lost(Bytes)
+  }
+
+  /// What the lines say about the end, and what else.
+  private func taken(_ text: String) -> (Result?, Launch) {
+    var launch = Launch(command: Bytes("srun"))
+    let ending = launch.take(Bytes(text.utf8))
+    return (ending.map(Result.ended) ?? launch.lost.map(Result.lost), launch)
+  }
+
+  private func result(of text: String) -> Result? { taken(text).0 }
 
   // Fails if a form is read wrongly, or an invalid one is taken for a result.
   @Test(
     "each form of a result is read, and nothing else",
     arguments: [
-      ("exit 0\n", LauncherReport.Result.ended(.exited(0))),
+      ("exit 0\n", Result.ended(.exited(0))),
       ("exit 255\n", .ended(.exited(255))),
       ("signal TERM\n", .ended(.killed(SIGTERM))),
       ("signal SIGKILL\n", .ended(.killed(SIGKILL))),
@@ -28,32 +40,33 @@ import Testing
       ("exit x\n", nil),
       ("signal 0\n", nil), ("signal NONE\n", nil), ("cannot 1 no\n", nil), ("EXIT 0\n", nil),
       ("exited 0\n", nil), (" exit 0\n", nil), ("\n", nil), ("", nil),
-    ] as [(String, LauncherReport.Result?)])
-  func result(text: String, expected: LauncherReport.Result?) {
-    #expect(report(text).result == expected)
+    ] as [(String, Result?)])
+  func result(text: String, expected: Result?) {
+    #expect(result(of: text) == expected)
   }
 
   // Fails if the part of a line that a killed launcher wrote is taken for `exit 1`.
   @Test("a line without its newline does not count")
   func incomplete() {
-    #expect(report("exit 1").result == nil)
-    #expect(report("job 4\nexit 1").result == nil)
-    #expect(report("exit 3\nexit 1").result == .ended(.exited(3)))
+    #expect(result(of: "exit 1") == nil)
+    #expect(result(of: "job 4\nexit 1") == nil)
+    #expect(result(of: "exit 3\nexit 1") == .ended(.exited(3)))
   }
 
   // Fails if the first result or name counts, or a name overrides a result.
   @Test("the last result counts, wherever the job and the node are named")
   func last() {
-    let report = report("job 4\nexit 1\nnode n1\nlost it\njob 5\nexit 2\nnode n2\nunknown\n")
-    #expect(report.result == .ended(.exited(2)))
-    #expect(report.job == Bytes("5") && report.node == Bytes("n2"))
+    let (result, launch) = taken(
+      "job 4\nexit 1\nnode n1\nlost it\njob 5\nexit 2\nnode n2\nunknown\n")
+    #expect(result == .ended(.exited(2)))
+    #expect(launch.job == Bytes("5") && launch.node == Bytes("n2"))
   }
 
   // Fails if a line of any length becomes a part of the journal.
   @Test("a reason is cut to 1,000 bytes")
   func long() {
     let reason = String(repeating: "x", count: 5_000)
-    #expect(report("lost \(reason)\n").result == .lost(Bytes(reason.utf8.prefix(1_000))))
+    #expect(result(of: "lost \(reason)\n") == .lost(Bytes(reason.utf8.prefix(1_000))))
   }
 
   // Fails if the exit code of a launcher is taken for that of the job.
@@ -61,7 +74,7 @@ import Testing
   func noResult() {
     let launch = Launch(command: Bytes("srun"))
     func end(_ text: String, _ launcher: Ending?) -> (Ending?, String?) {
-      let (ending, launch) = launch.end(report(text), launcher: launcher)
+      let (ending, launch) = launch.end(Bytes(text.utf8), launcher: launcher)
       return (ending, launch.lost?.text)
     }
     #expect(end("", .exited(0)) == (nil, "its launcher exited with code 0 and no result"))
