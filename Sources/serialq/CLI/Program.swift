@@ -101,6 +101,6 @@ struct Session {
   }
 
   func report(_ damaged: [DamagedLine], in folder: QueueFolder) {
-    for text in damaged.messages(in: folder) { output.message(text) }
+    if let text = damaged.message(in: folder) { output.message(text) }
   }
 }

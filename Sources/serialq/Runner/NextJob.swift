@@ -59,7 +59,7 @@ extension Runner {
 
   /// Call it after the journal's lock is released: the reader of the messages may block.
   private func report(_ damaged: [DamagedLine]) {
-    for text in damaged.messages(in: folder) { say(text) }
+    if let text = damaged.message(in: folder) { say(text) }
   }
 
   private func choose(

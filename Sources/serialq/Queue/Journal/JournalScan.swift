@@ -51,29 +51,17 @@ private func lineEnd(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> I
 }
 
 extension [DamagedLine] {
-  /// One message for each of the first three lines, and the number of the others.
-  package func messages(in folder: QueueFolder) -> [String] {
-    let shown = 3
-    var messages = prefix(shown).map { $0.message(in: folder) }
-    if count > shown {
-      messages.append(
-        """
-        serialq: \(Visible.text(folder.journal)): \(count - shown) more \
-        \(count == shown + 1 ? "line is" : "lines are") damaged and \
-        \(count == shown + 1 ? "was" : "were") ignored
-        """)
-    }
-    return messages
-  }
-}
-
-extension DamagedLine {
-  fileprivate func message(in folder: QueueFolder) -> String {
-    """
-    serialq: \(Visible.text(folder.journal)): line \(number) is damaged (its checksum is \
-    wrong) and was ignored
-    All other lines were read. Check whether a job is missing: serialq \
-    list\(QueueName.option(for: folder.name.text))
-    """
+  /// What to say about these lines; nil if there are none.
+  package func message(in folder: QueueFolder) -> String? {
+    guard let first else { return nil }
+    let others =
+      count == 1
+      ? "is damaged (its checksum is wrong) and was"
+      : "and \(count - 1) more are damaged (their checksums are wrong) and were"
+    return """
+      serialq: \(Visible.text(folder.journal)): line \(first.number) \(others) ignored
+      All other lines were read. Check whether a job is missing: serialq \
+      list\(QueueName.option(for: folder.name.text))
+      """
   }
 }
