@@ -27,27 +27,22 @@ extension LockHolders {
   /// Finds the processes, except this one, that hold the lock of a file; nil without `proc(5)`.
   ///
   /// A process that opened the file itself does not count: `/proc/PID/fdinfo` shows the lock, and
-  /// which process acquired it, only for descriptors that share the open file. Where it shows no
-  /// locks, a process counts that has the file open under its usual descriptor. O(open files of all
+  /// which process acquired it, only for descriptors that share the open file. O(open files of all
   /// processes of the user).
   package static func find(of file: LockFile) -> LockHolders? {
     #if os(Linux)
       guard let names = try? FileSystem.names(in: Bytes("/proc")) else { return nil }
       let own = Machine.processID()
       var found = LockHolders()
-      var assumed: [ProcessStatus] = []
       for pid in names.compactMap({ Int32($0.text) }) where pid != own {
         let hold = file.hold(of: pid)
         guard hold != .none, let process = ProcessStatus.of(pid) else { continue }
         switch hold {
         case .held: found.known.append(process)
-        case .open: assumed.append(process)
         case .hidden: found.hidden.append(process)
         case .none: break
         }
       }
-      // A runner always holds a lock of its own.
-      if found.known.isEmpty, !assumed.isEmpty, !LockFile.areLocksShown { found.known = assumed }
       return found
     #else
       return nil
@@ -79,34 +74,23 @@ package struct LockFile: Equatable, Sendable {
   /// Whether the process holds the lock; false without `proc(5)`.
   package func isHeld(by pid: Int32) -> Bool { hold(of: pid) == .held }
 
-  /// Whether the system shows the locks of this process, if it holds any.
-  static var areLocksShown: Bool {
-    let folder = Bytes("/proc/self/fdinfo")
-    return ((try? FileSystem.names(in: folder)) ?? []).contains { name in
-      let path = folder.appending(path: name)
-      let text = try? FileDescriptor.openIfThere(path, .read, followingLinks: true)?.readAll()
-      return text?.text.contains("lock:") ?? false
-    }
-  }
-
-  enum Hold { case held, open, hidden, none }
+  enum Hold { case held, hidden, none }
 
   /// Whether the process holds the lock.
   func hold(of pid: Int32) -> Hold {
     // The usual descriptor first, which saves the list of the others.
-    let usual = hold(of: pid, as: Bytes("\(descriptor)".utf8))
-    if usual == .held { return .held }
+    if isHeld(by: pid, as: Bytes("\(descriptor)".utf8)) { return .held }
     do throws(Failure) {
       for name in try FileSystem.names(in: Bytes("/proc/\(pid)/fd".utf8)) {
         // Reads the link first: `stat(2)` of a file on a network can block.
         let path = Bytes("/proc/\(pid)/fd/\(name.text)".utf8)
         guard let target = FileSystem.target(of: path), isPath(target) else { continue }
-        if hold(of: pid, as: name) == .held { return .held }
+        if isHeld(by: pid, as: name) { return .held }
       }
     } catch {
       return error.number == EACCES || error.number == EPERM ? .hidden : .none
     }
-    return usual
+    return .none
   }
 
   /// Whether a line of `/proc/PID/fdinfo` shows an exclusive lock that another process acquired.
@@ -126,17 +110,15 @@ package struct LockFile: Equatable, Sendable {
     return target.dropLast(isDeleted ? deleted.count : 0).suffix(end.count).elementsEqual(end)
   }
 
-  private func hold(of pid: Int32, as name: Bytes) -> Hold {
+  private func isHeld(by pid: Int32, as name: Bytes) -> Bool {
     let path = Bytes("/proc/\(pid)/fd/\(name.text)".utf8)
     guard let status = try? FileSystem.status(of: path, followingLinks: true),
       status.identity == identity
-    else { return .none }
+    else { return false }
     let information = Bytes("/proc/\(pid)/fdinfo/\(name.text)".utf8)
     let text = try? FileDescriptor.openIfThere(information, .read, followingLinks: true)?.readAll()
-    let isHeld = text?.split(separator: UInt8(ascii: "\n")).contains { line in
+    return text?.split(separator: UInt8(ascii: "\n")).contains { line in
       LockFile.isInherited(Bytes(line), by: pid)
-    }
-    if isHeld == true { return .held }
-    return name == Bytes("\(descriptor)".utf8) ? .open : .none
+    } ?? false
   }
 }
