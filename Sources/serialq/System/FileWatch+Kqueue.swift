@@ -68,7 +68,7 @@
       folders = Mutex(opened)
     }
 
-    /// Becomes readable after a change; for ``waitForInput(on:timeoutMilliseconds:)``.
+    /// Becomes readable after a change; for ``waitForInput(on:until:)``.
     package var descriptor: Int32 { events.raw }
 
     /// Consumes the pending events, so that the next wait blocks.

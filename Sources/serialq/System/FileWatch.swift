@@ -54,7 +54,7 @@
       }
     }
 
-    /// Becomes readable after a change; for ``waitForInput(on:timeoutMilliseconds:)``.
+    /// Becomes readable after a change; for ``waitForInput(on:until:)``.
     package var descriptor: Int32 {
       switch source {
       case .events(let events, _): events.raw

@@ -52,15 +52,6 @@ package func waitForInput(
     .map { $0.canRead || $0.isClosed }
 }
 
-/// Waits as ``waitForInput(on:until:)`` does, for at most this long.
-package func waitForInput(
-  on descriptors: [Int32], timeoutMilliseconds: Int32?
-) throws(Failure) -> [Bool] {
-  try waitForInput(
-    on: descriptors,
-    until: timeoutMilliseconds.map { Clock.monotonic() + Int64(max(0, $0)) * 1_000_000 })
-}
-
 extension Interest {
   fileprivate var events: Int16 {
     switch self {

@@ -19,7 +19,7 @@ package final class WakeUpPipe: Sendable {
     output = FileDescriptor(owning: ends[1])
   }
 
-  /// Becomes readable after ``wake()``; for ``waitForInput(on:timeoutMilliseconds:)``.
+  /// Becomes readable after ``wake()``; for ``waitForInput(on:until:)``.
   package var descriptor: Int32 { input.raw }
 
   /// Wakes too, by a byte that is written to it, for the handler of a signal.

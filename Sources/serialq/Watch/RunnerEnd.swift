@@ -37,7 +37,7 @@ final class RunnerEnd: Sendable {
 
   /// Whether the runner has ended.
   func isOver() throws(Failure) -> Bool {
-    try waitForInput(on: [descriptor], timeoutMilliseconds: 0) == [true]
+    try waitForInput(on: [descriptor], until: 0) == [true]
   }
 
   /// Whether the process may have released the lock: it can live on while the reader of its

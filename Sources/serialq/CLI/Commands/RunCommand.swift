@@ -213,7 +213,7 @@ extension RunCommand: Subcommand {
       try display?.draw(&follower, isStopping: signals.first != nil, on: &session.output)
       _ = try waitForInput(
         on: watches.map(\.descriptor) + [wakeUp.descriptor],
-        timeoutMilliseconds: display?.timeoutMilliseconds)
+        until: display?.deadline)
     }
   }
 

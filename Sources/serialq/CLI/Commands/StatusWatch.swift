@@ -39,7 +39,7 @@ extension Session {
       }
       _ = try waitForInput(
         on: [views.descriptor, wakeUp.descriptor],
-        timeoutMilliseconds: display?.timeoutMilliseconds)
+        until: display?.deadline)
     }
     return signals.first.map { .ended(by: $0) } ?? .success
   }

@@ -87,10 +87,9 @@ extension WaitCommand: Subcommand {
       if waits.readable.allSatisfy(\.isDone) { break }
       if let deadline, deadline <= Clock.monotonic() { throw gaveUp() }
       display?.draw(waits.members, namesQueues: queues == .all, on: &session.output)
-      let frame = display?.timeoutMilliseconds.map { Clock.monotonic() + Int64($0) * 1_000_000 }
       _ = try waitForInput(
         on: [waits.descriptor, wakeUp.descriptor] + waits.members.compactMap(\.runnerEnd),
-        until: [deadline, frame].compactMap(\.self).min())
+        until: [deadline, display?.deadline].compactMap(\.self).min())
     }
     session.output.hide()
     // Durable before it is reported.

@@ -19,13 +19,10 @@ struct FrameClock {
     return !isPending
   }
 
-  /// The timeout in milliseconds until the next frame; nil to wait for a change.
+  /// When the next frame is due; nil to wait for a change.
   ///
   /// `next` is when a displayed time changes, if any.
-  func timeout(at now: Int64, next: Int64?) -> Int32? {
-    let frame = isPending ? last + Self.interval : nil
-    guard let soonest = [frame, next].compactMap({ $0 }).min() else { return nil }
-    // Rounded up: a frame slightly before the full second would show the old time again.
-    return Int32(clamping: (max(1, soonest - now) - 1) / 1_000_000 + (soonest > now ? 1 : 0))
+  func deadline(next: Int64?) -> Int64? {
+    [isPending ? last + Self.interval : nil, next].compactMap(\.self).min()
   }
 }

@@ -50,6 +50,6 @@ struct LiveDisplay {
     output.show(lines, columns: window.columns, color: color)
   }
 
-  /// The timeout until the next frame is due without a change.
-  var timeoutMilliseconds: Int32? { clock.timeout(at: Clock.monotonic(), next: next) }
+  /// When the next frame is due without a change, by the monotonic clock.
+  var deadline: Int64? { clock.deadline(next: next) }
 }

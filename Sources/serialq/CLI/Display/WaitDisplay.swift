@@ -15,8 +15,8 @@ struct WaitDisplay {
     display = LiveDisplay(color: traits.hasColor, wake: wake)
   }
 
-  /// The timeout until the next frame is due without a change.
-  var timeoutMilliseconds: Int32? { display.timeoutMilliseconds }
+  /// When the next frame is due without a change, by the monotonic clock.
+  var deadline: Int64? { display.deadline }
 
   /// Draws the current state if a frame is due.
   mutating func draw(_ waits: [Waiting], namesQueues: Bool, on output: inout Output) {
