@@ -27,7 +27,7 @@ struct Adding {
   init(_ source: JobSource, _ options: JobOptions) throws(Failure) {
     commands = try Adding.commands(of: source)
     directory = try Adding.directory(options.directory)
-    environment = Adding.environment(overriding: options.environment)
+    environment = Machine.environment().overridden(by: options.environment)
     umask = Machine.umask()
     input = try Adding.input(options.input)
     terminal = options.hasTerminal == true ? .ofCaller : nil
@@ -49,21 +49,13 @@ struct Adding {
   }
 
   static func reportMissing(_ path: Bytes, _ kind: String = "directory", to output: Output) {
-    guard !exists(path) else { return }
+    // A path that cannot be examined may well exist for the job.
+    guard path.withCString({ access($0, F_OK) }) != 0, errno == ENOENT else { return }
     output.message(
       """
       serialq: \(Visible.text(path)): no such \(kind) yet
       The job fails unless an earlier job creates it.
       """)
-  }
-
-  private static func exists(_ path: Bytes) -> Bool {
-    // A path that cannot be examined may well exist for the job.
-    do throws(Failure) {
-      return try FileSystem.status(of: path, followingLinks: true) != nil
-    } catch {
-      return true
-    }
   }
 
   /// Appends all jobs or none; on return they are durable, and a runner is active unless the queue
@@ -244,17 +236,6 @@ struct Adding {
         next: "Nothing was queued. To queue a copy of its content, use: --input - <FILE")
     }
     return path
-  }
-
-  static func environment(
-    _ variables: [Bytes] = Machine.environment(), overriding settings: [Bytes]
-  ) -> [Bytes] {
-    func name(_ variable: Bytes) -> Bytes { Bytes(variable.prefix { $0 != UInt8(ascii: "=") }) }
-    guard !settings.isEmpty else { return variables }
-    var last: [Bytes: Bytes] = [:]
-    for setting in settings { last[name(setting)] = setting }
-    let kept = variables.filter { last[name($0)] == nil }
-    return kept + last.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
   }
 }
 

@@ -63,7 +63,7 @@ extension JobChanges {
     if options.hasTerminal == true, job.input != nil { throw hasInput(job.id) }
     if !options.environment.isEmpty {
       let old = try Environments(scope.folder).load(job.context.environment)
-      variables = Adding.environment(old, overriding: options.environment)
+      variables = old.overridden(by: options.environment)
     }
     if let fault = ExecutionLimits.current.fault(in: edited.command, environment: variables) {
       throw refusal(of: job.id, fault)

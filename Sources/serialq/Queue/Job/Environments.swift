@@ -58,9 +58,7 @@ package struct Environments: Sendable {
   package mutating func load(_ key: Bytes, adding others: [Bytes]) throws(Failure) -> [Bytes] {
     let variables = if let last, last.key == key { last.variables } else { try load(key) }
     last = (key, variables)
-    let equals = UInt8(ascii: "=")
-    let names = others.map { Bytes($0.prefix { $0 != equals }) + [equals] }
-    return variables.filter { variable in !names.contains { variable.starts(with: $0) } } + others
+    return variables.overridden(by: others)
   }
 
   /// Deletes every file that neither a job nor a command of the settings uses.
@@ -89,6 +87,18 @@ package struct Environments: Sendable {
       try output.write(file, content)
       try output.flush(file)
       try scope.replace(path, by: temporary, in: folder.environments)
+extension [Bytes] {
+  /// These variables with other values, of which the last one for a name counts.
+  package func overridden(by others: [Bytes]) -> [Bytes] {
+    guard !others.isEmpty else { return self }
+    let equals = UInt8(ascii: "=")
+    var last: [Bytes: Bytes] = [:]
+    for variable in others { last[variable.prefix { $0 != equals } + [equals]] = variable }
+    let kept = filter { variable in !last.keys.contains { variable.starts(with: $0) } }
+    return kept + last.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
+  }
+}
+
     } catch {
       try? FileSystem.remove(temporary)
       throw error
