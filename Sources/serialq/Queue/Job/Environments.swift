@@ -30,7 +30,10 @@ package struct Environments: Sendable {
       let key = attempts == 0 ? hash : hash + Bytes("-\(attempts)".utf8)
       let path = folder.environments.appending(path: key)
       guard let stored = try self.content(path) else {
-        try write(content, to: path, in: scope)
+        let temporary = folder.environments.appending(path: Bytes(".new"))
+        try scope.replace(path, by: temporary, in: folder.environments) { (file) throws(Failure) in
+          try output.write(file, content)
+        }
         return key
       }
       // Never overwritten: a different file under this name, even a damaged one, may belong to
@@ -77,16 +80,13 @@ package struct Environments: Sendable {
     try FileDescriptor.openIfThere(path, .read)?.readAll()
   }
 
-  /// Writes to a temporary name first, so that a crash cannot leave a partial file under the key.
-  private func write(
-    _ content: Bytes, to path: Bytes, in scope: JournalScope
-  ) throws(Failure) {
-    let temporary = folder.environments.appending(path: Bytes(".new"))
-    do throws(Failure) {
-      let file = try FileDescriptor.open(temporary, .emptied)
-      try output.write(file, content)
-      try output.flush(file)
-      try scope.replace(path, by: temporary, in: folder.environments)
+  private static let fnv1a: @Sendable (Bytes) -> Bytes = { content in
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in content { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    return Hex.digits(hash)
+  }
+}
+
 extension [Bytes] {
   /// These variables with other values, of which the last one for a name counts.
   package func overridden(by others: [Bytes]) -> [Bytes] {
@@ -96,19 +96,6 @@ extension [Bytes] {
     for variable in others { last[variable.prefix { $0 != equals } + [equals]] = variable }
     let kept = filter { variable in !last.keys.contains { variable.starts(with: $0) } }
     return kept + last.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
-  }
-}
-
-    } catch {
-      try? FileSystem.remove(temporary)
-      throw error
-    }
-  }
-
-  private static let fnv1a: @Sendable (Bytes) -> Bytes = { content in
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in content { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-    return Hex.digits(hash)
   }
 }
 

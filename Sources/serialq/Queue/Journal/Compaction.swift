@@ -38,8 +38,8 @@ extension JournalScope {
 
   private func writeNewJournal(_ queue: Queue) throws(Failure) {
     let folder = journal.folder
-    do throws(Failure) {
-      let file = try FileDescriptor.open(folder.newJournal, .emptied)
+    try replace(folder.journal, by: folder.newJournal, in: folder.path) {
+      (file) throws(Failure) in
       var coder = LineCoder(reservingCapacity: 1 << 20)
       try queue.forEachEntry { (entry) throws(Failure) in
         let record = Record(entry: entry, next: queue.nextID, more: 0, isPaused: queue.isPaused)
@@ -50,11 +50,6 @@ extension JournalScope {
         }
       }
       try journal.output.write(file, coder.json.bytes)
-      try journal.output.flush(file)
-      try replace(folder.journal, by: folder.newJournal, in: folder.path)
-    } catch {
-      try? FileSystem.remove(folder.newJournal)
-      throw error
     }
   }
 }

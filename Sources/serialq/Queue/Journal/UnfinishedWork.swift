@@ -37,6 +37,22 @@ extension JournalScope {
     try FileSystem.rename(new, to: path)
     try FileSystem.flush(folder: folder)
     leave(.none)
+  /// Replaces a file durably by a new one, under a temporary name until it is complete.
+  func replace(
+    _ path: Bytes, by new: Bytes, in folder: Bytes,
+    _ write: (FileDescriptor) throws(Failure) -> Void
+  ) throws(Failure) {
+    do throws(Failure) {
+      let file = try FileDescriptor.open(new, .emptied)
+      try write(file)
+      try journal.output.flush(file)
+      try replace(path, by: new, in: folder)
+    } catch {
+      try? FileSystem.remove(new)
+      throw error
+    }
+  }
+
   }
 
   /// Records unfinished work; ignores errors.
