@@ -204,14 +204,8 @@ private func systemConnect(
 /// `socket(2)` for a stream of `unix(7)`; non-blocking and close-on-exec.
 private func systemSocket() -> Int32 {
   #if os(Linux)
-    #if canImport(Glibc)
-      let stream = Int32(SOCK_STREAM.rawValue)
-      let flags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-    #else
-      let stream = SOCK_STREAM
-      let flags = SOCK_NONBLOCK | SOCK_CLOEXEC
-    #endif
-    return socket(AF_UNIX, stream | flags, 0)
+    let type = SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
+    return socket(AF_UNIX, Int32(type), 0)
   #else
     return protected(socket(AF_UNIX, SOCK_STREAM, 0))
   #endif
@@ -219,12 +213,10 @@ private func systemSocket() -> Int32 {
 
 /// `accept(2)`; non-blocking and close-on-exec.
 private func systemAccept(_ listener: Int32) -> Int32 {
-  #if canImport(Glibc)
+  #if os(Linux)
     accept4(
       listener, __SOCKADDR_ARG(__sockaddr__: nil), nil,
       Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue))
-  #elseif os(Linux)
-    accept4(listener, nil, nil, SOCK_NONBLOCK | SOCK_CLOEXEC)
   #else
     protected(accept(listener, nil, nil))
   #endif

@@ -2,8 +2,6 @@
 // every file needs this one.
 #if canImport(Glibc)
   @_exported @preconcurrency import Glibc
-#elseif canImport(Musl)
-  @_exported @preconcurrency import Musl
 #else
   @_exported @preconcurrency import Darwin
 #endif

@@ -50,14 +50,11 @@ struct FlatObject {
   /// Reads a member that is written only if true.
   mutating func flag(_ name: StaticString) throws(FlatObjectError) -> Bool {
     guard find(name) else { return false }
-    let isTrue = skip("t")
-    let rest: StaticString = isTrue ? "rue" : "false"
-    let end = position + rest.utf8CodeUnitCount
-    guard end <= line.count,
-      UnsafeBufferPointer(rebasing: line[position..<end]).spells(rest)
+    let end = position + 4
+    guard end <= line.count, UnsafeBufferPointer(rebasing: line[position..<end]).spells("true")
     else { throw .malformed }
     position = end
-    return isTrue
+    return true
   }
 
   mutating func bytes(_ name: StaticString) throws(FlatObjectError) -> Bytes? {

@@ -13,6 +13,3 @@ extension UnsafeBufferPointer<UInt8> {
     return memcmp(left, right, count) == 0
   }
 }
-
-/// Has a `switch` over bytes compare them with words.
-func ~= (word: StaticString, bytes: UnsafeBufferPointer<UInt8>) -> Bool { bytes.spells(word) }

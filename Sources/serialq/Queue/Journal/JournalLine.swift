@@ -25,8 +25,6 @@ enum JournalLine {
     case damaged
     /// Intact, but with an unknown version, entry or member.
     case newer
-    /// Intact, and of the format before the first release.
-    case older
   }
 
   /// Writes a line, including its newline.
@@ -74,7 +72,7 @@ enum JournalLine {
         try coder.end()
         return .record(record)
       } catch {
-        return coder.has("e") ? .older : .newer
+        return .newer
       }
     }
   }

@@ -54,8 +54,7 @@ struct Replay {
       case .record(let record): take(.record(record), more: record.more, from, to, found)
       case .damaged:
         take(.damaged(DamagedLine(number: lines, bytes: Bytes(piece))), more: nil, from, to, found)
-      case .newer: throw refused("a newer version of serialq")
-      case .older: throw refused("a version before 0.1.0")
+      case .newer: throw refused()
       }
       // A reader that resumes here counts the line again.
       if !isLast, committed == to { committedLines = lines - 1 }
@@ -76,9 +75,9 @@ struct Replay {
   }
 
   /// The failure for an intact line that this version does not understand.
-  private func refused(_ version: String) -> Failure {
+  private func refused() -> Failure {
     Failure(
-      path?.text ?? "the journal", "line \(lines) was written by \(version)",
+      path?.text ?? "the journal", "line \(lines) was written by a newer version of serialq",
       next: "Nothing was changed. Use that version for this queue, or another queue.")
   }
 

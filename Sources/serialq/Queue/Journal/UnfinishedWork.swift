@@ -19,10 +19,8 @@ extension JournalScope {
     guard size > 0 else { return }
     let folder = journal.folder
     if size == UnfinishedWork.flushNames.rawValue {
-      for path in [folder.path, folder.environments] { try FileSystem.flush(folder: path) }
-      // An earlier version did not create it.
-      if try FileSystem.status(of: folder.inputs) != nil {
-        try FileSystem.flush(folder: folder.inputs)
+      for path in [folder.path, folder.environments, folder.inputs] {
+        try FileSystem.flush(folder: path)
       }
     } else {
       // `status` reports the damaged lines that compaction removes.
@@ -37,6 +35,8 @@ extension JournalScope {
     try FileSystem.rename(new, to: path)
     try FileSystem.flush(folder: folder)
     leave(.none)
+  }
+
   /// Replaces a file durably by a new one, under a temporary name until it is complete.
   func replace(
     _ path: Bytes, by new: Bytes, in folder: Bytes,
@@ -51,8 +51,6 @@ extension JournalScope {
       try? FileSystem.remove(new)
       throw error
     }
-  }
-
   }
 
   /// Records unfinished work; ignores errors.
