@@ -168,9 +168,10 @@ extension JSONWriter {
     if let value { string(value) } else { null() }
   }
 
-  /// Writes a member that is an array of strings.
-  mutating func member(_ name: StaticString, _ values: [Bytes]) {
+  /// Writes a member that is an array of strings, or null.
+  mutating func member(_ name: StaticString, _ values: [Bytes]?) {
     key(name)
+    guard let values else { return null() }
     array { json in for value in values { json.string(value) } }
   }
 

@@ -71,7 +71,8 @@ extension Job {
       return "was interrupted: \(reason ?? runner), outcome unknown"
     case (.waiting, _): return "waits"
     case (.running, _) where suspendedSince != nil: return "is suspended\(time)"
-    case (.running, _): return "has been running\(time.replacingAfter)"
+    case (.running, _):
+      return "has been running\(elapsed.map { " for \(Humanize.duration($0))" } ?? "")"
     }
   }
 
@@ -87,14 +88,8 @@ extension Job {
     json.object { json in
       json.member("id", id)
       json.member("state", Bytes(state.name))
-      switch command {
-      case .shell(let line):
-        json.member("command", nil as Bytes?)
-        json.member("shell", line)
-      case .arguments(let words):
-        json.member("command", words)
-        json.member("shell", nil as Bytes?)
-      }
+      json.member("command", command.words)
+      json.member("shell", command.line)
       json.member("label", label)
       json.member("key", key)
       json.member("directory", context.directory)
@@ -201,13 +196,6 @@ extension Ending {
 extension [ClosedRange<JobID>] {
   /// `1-3, 5`.
   package var text: String { map(\.text).joined(separator: ", ") }
-}
-
-extension String {
-  /// Replaces the " after" in " after 3s" with " for".
-  fileprivate var replacingAfter: String {
-    hasPrefix(" after") ? " for" + dropFirst(" after".count) : self
-  }
 }
 
 extension JobState {

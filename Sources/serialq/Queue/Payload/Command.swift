@@ -11,12 +11,14 @@ package enum Command: Hashable, Sendable {
 }
 
 extension Command {
+  /// Nil for a program.
+  var line: Bytes? { if case .shell(let line) = self { line } else { nil } }
+
+  /// Nil for a command line.
+  var words: [Bytes]? { if case .arguments(let words) = self { words } else { nil } }
+
   mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
-    var (line, words): (Bytes?, [Bytes]?) = (nil, nil)
-    switch self {
-    case .shell(let shell): line = shell
-    case .arguments(let arguments): words = arguments
-    }
+    var (line, words) = (line, words)
     try coder.bytes("shell", &line)
     try coder.list("command", &words)
     guard let command = line.map(Command.shell) ?? words.map(Command.arguments) else {
