@@ -27,15 +27,15 @@ package struct HostCall: Equatable, Sendable {
   package var word: Bytes {
     // No argument contains NUL.
     let fields = [version, host, Bytes("\(variables.count)".utf8)] + variables + words
-    return Bytes(fields.joined(separator: [0]).flatMap { [$0 >> 4, $0 & 15] }.map(Self.digit))
+    return Bytes(fields.joined(separator: [0]).flatMap { Hex.digits($0) })
   }
 
   /// Nil if these are no arguments of a call.
   package init?(arguments: [Bytes]) {
     guard arguments.count == 2, arguments[0] == Self.name else { return nil }
-    let digits = arguments[1].map { Character(UnicodeScalar($0)).hexDigitValue ?? 0 }
+    let digits = arguments[1].map { Hex.digit($0) ?? 0 }
     let bytes = stride(from: 0, to: digits.count - 1, by: 2).map {
-      UInt8(digits[$0] << 4 | digits[$0 + 1])
+      digits[$0] << 4 | digits[$0 + 1]
     }
     let fields = bytes.split(separator: 0, omittingEmptySubsequences: false).map { Bytes($0) }
     guard fields.count >= 3, let count = Int(fields[2].text), 0...fields.count - 3 ~= count else {
@@ -44,10 +44,6 @@ package struct HostCall: Equatable, Sendable {
     self.init(
       host: fields[1], version: fields[0], variables: Array(fields[3..<3 + count]),
       words: Array(fields[(3 + count)...]))
-  }
-
-  private static func digit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
   }
 }
 

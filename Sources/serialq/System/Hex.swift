@@ -1,9 +1,9 @@
-import SerialqSystem
-
 /// Fixed-width lowercase hexadecimal numbers.
-enum Hex {
+package enum Hex {
   /// All digits of the number, with leading zeros.
-  static func digits<Number: FixedWidthInteger & UnsignedInteger>(_ number: Number) -> Bytes {
+  @inlinable
+  package static func digits<Number: FixedWidthInteger & UnsignedInteger>(_ number: Number) -> Bytes
+  {
     let alphabet: StaticString = "0123456789abcdef"
     return alphabet.withUTF8Buffer { alphabet in
       (0..<Number.bitWidth / 4).reversed().map { alphabet[Int(number >> ($0 * 4) & 0xF)] }
@@ -11,7 +11,7 @@ enum Hex {
   }
 
   /// Parses eight digits as ``digits(_:)`` writes them, and nothing else.
-  static func number(_ digits: UnsafeBufferPointer<UInt8>.SubSequence) -> UInt32? {
+  package static func number(_ digits: UnsafeBufferPointer<UInt8>.SubSequence) -> UInt32? {
     guard digits.count == 8 else { return nil }
     var number: UInt32 = 0
     for byte in digits {
@@ -21,7 +21,7 @@ enum Hex {
     return number
   }
 
-  static func digit(_ byte: UInt8) -> UInt8? {
+  package static func digit(_ byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
     case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
