@@ -149,19 +149,16 @@ struct OptionSpec {
   var value: OptionValue?
   var repeats: Bool
   var help: String
-  /// Text that the manual adds to the help.
-  var details: String
 
   init(
     _ name: OptionName, short: Character? = nil, value: OptionValue? = nil, repeats: Bool = false,
-    help: String, details: String = ""
+    help: String
   ) {
     self.name = name
     self.short = short
     self.value = value
     self.repeats = repeats
     self.help = help
-    self.details = details
   }
 
   var long: String { "--\(name.rawValue)" }

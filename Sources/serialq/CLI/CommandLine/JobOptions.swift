@@ -57,12 +57,7 @@ extension JobOptions {
   static let options: [OptionSpec] = [
     OptionSpec(
       .file, short: "f", value: OptionValue(.file, "FILE"),
-      help: "Queues each line of FILE, all or none; - is stdin.",
-      details: """
-        Each line is a command line for /bin/sh. Blank lines and those whose first word starts \
-        with # are ignored. A backslash at the end of a line joins it with the next one. A line \
-        that ends inside quotes is refused, and nothing is queued.
-        """
+      help: "Queues each line of FILE, all or none; - is stdin."
     ),
     .queue,
     OptionSpec(
@@ -71,37 +66,19 @@ extension JobOptions {
     ),
     OptionSpec(
       .directory, short: "C", value: OptionValue(.directory, "DIR"),
-      help: "Runs the job in DIR instead of the current one.",
-      details: "DIR need not exist yet: an earlier job may create it. A message says so."
+      help: "Runs the job in DIR instead of the current one."
     ),
     OptionSpec(
       .input, short: "i", value: OptionValue(.file, "FILE"),
-      help: "Standard input from FILE; - keeps a copy of stdin.",
-      details: """
-        FILE must be a regular file. It is relative to the current directory, as with -f, and is \
-        opened when the job runs: it need not exist yet. Without it, the standard input is empty. \
-        With -, the job reads a copy, which is kept with the queue until the job is removed, and \
-        has at most \(Humanize.size(InputCopy.limit)). With -f, it is the input of every job of \
-        the file. - cannot be combined with --unique.
-        """
+      help: "Standard input from FILE; - keeps a copy of stdin."
     ),
     OptionSpec(
       .tty, short: "t",
-      help: "Gives the job a terminal of its own; see attach.",
-      details: """
-        It is the standard input, the output and the controlling terminal of the job, with the TERM \
-        and the size of the terminal of this call. The job prints as on any terminal, with colors \
-        and progress bars, and its questions are answered with serialq attach. With -f, each job \
-        of the file gets one. See TERMINALS below.
-        """
+      help: "Gives the job a terminal of its own; see attach."
     ),
     OptionSpec(
       .env, short: "e", value: OptionValue(.assignment, "NAME=VALUE"), repeats: true,
-      help: "Sets a variable of the job. May be repeated.",
-      details: """
-        While add runs, every user can see the value with ps(1). Pass secrets in the environment \
-        of the call, which the job receives too.
-        """
+      help: "Sets a variable of the job. May be repeated."
     ),
     OptionSpec(
       .shell, short: "c", value: OptionValue(.commandLine, "LINE"),
@@ -109,54 +86,28 @@ extension JobOptions {
     ),
     OptionSpec(
       .timeout, value: OptionValue(.duration, "TIME"),
-      help: "Ends the job after TIME: 90, 30m, 1h30m, 1.5h or 7d.",
-      details: """
-        0 sets no limit. All its processes receive SIGTERM, and SIGKILL 10 seconds later. The job \
-        has then timed out, which is a failure. The limit applies to each attempt.
-        """
+      help: "Ends the job after TIME: 90, 30m, 1h30m, 1.5h or 7d."
     ),
     OptionSpec(
       .retries, value: OptionValue(.countOrNone, "N"),
-      help: "Runs the job again if it fails, up to N times.",
-      details: """
-        At once, or after --retry-delay, and before the waiting jobs. During a delay, --first and \
-        move can still put another job before it. 0 means none. N is at most \
-        \(ParsedArguments.mostCounted).
-        """
+      help: "Runs the job again if it fails, up to N times."
     ),
     OptionSpec(
       .retryDelay, value: OptionValue(.duration, "TIME"),
-      help: "Waits for TIME before each of these attempts.",
-      details: "The jobs after it wait too."
+      help: "Waits for TIME before each of these attempts."
     ),
     OptionSpec(
       .ifOK,
-      help: "Skips the job unless the job before it succeeded.",
-      details: """
-        The short form of --after for the job before it, which is the one whose turn was last, not \
-        the one that was added last. If no job had a turn yet, the job runs. A skipped job did not \
-        succeed: one failure skips a whole chain. Canceling a waiting job skips the --if-ok jobs \
-        that directly follow it. See CONDITIONS below for retries.
-        """
+      help: "Skips the job unless the job before it succeeded."
     ),
     OptionSpec(
       .after, value: OptionValue(.jobIDs, "ID"), repeats: true,
-      help: "Skips the job unless these succeeded: 1-3,build.",
-      details: """
-        May be repeated. The jobs must exist in the queue; a label means the latest job that has \
-        it now. A job that failed, was cancelled or was skipped did not succeed, also if it is \
-        removed later. The job waits behind those that still wait, and their automatic retries. \
-        See CONDITIONS below.
-        """
+      help: "Skips the job unless these succeeded: 1-3,build."
     ),
     OptionSpec(.first, help: "Puts the job before all waiting jobs."),
     OptionSpec(
       .unique,
-      help: "Adds nothing if the same command already waits.",
-      details: """
-        Compares the command, the directory and the input, not the environment, the label or other \
-        options. Prints the id of the waiting job. Running and finished jobs do not count.
-        """
+      help: "Adds nothing if the same command already waits."
     ),
   ]
 }

@@ -30,25 +30,11 @@ extension AddCommand: Subcommand {
       exact arguments. Options end at the command's first word.
       """,
     ],
-    details: [
-      """
-      The runner runs in the background. The standard input of the job is empty unless --input or \
-      --tty is given.
-      """,
-      """
-      Prints the id of the job, or the ids of several jobs as a range such as 3-7. In a paused \
-      queue the job waits until serialq resume, and a message says so.
-      """,
-    ],
     options: JobOptions.options + [
       OptionSpec(.noStart, help: "Starts no runner. serialq run or start starts it."),
       OptionSpec(
         .key, value: OptionValue(.text, "KEY"),
-        help: "Adds nothing if the queue has jobs with this KEY.",
-        details: """
-          Prints the ids of those jobs. A script that does not know whether its call arrived, as \
-          after a lost connection, repeats it with the same key. Cannot be combined with --unique.
-          """),
+        help: "Adds nothing if the queue has jobs with this KEY."),
       OptionSpec(.json, help: "Prints the ids as a JSON object."),
     ],
     operands: .jobCommand,

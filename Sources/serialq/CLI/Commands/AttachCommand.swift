@@ -30,24 +30,11 @@ extension AttachCommand: Subcommand {
       job has its size.
       """,
     ],
-    details: [
-      """
-      Begins with the end of the output so far. At the end, also after a signal, attach restores \
-      this terminal as log does, and the mode of its keys.
-      """,
-      #"""
-      While the job has not started, Ctrl-C and Ctrl-\ end attach, and a pause of the queue or a \#
-      suspended job makes it fail, as log -f does. See TERMINALS below.
-      """#,
-    ],
     options: [
       .queue,
       OptionSpec(
         .detachKey, value: OptionValue(.key, "KEY"),
-        help: #"The key that leaves, such as ^] or C-a, in place of ^\."#,
-        details: """
-          Not a key that the job needs: Escape, Tab, Enter, Backspace, ^C, ^D, ^Q, ^S or ^Z.
-          """
+        help: #"The key that leaves, such as ^] or C-a, in place of ^\."#
       ),
     ],
     operands: .jobID,

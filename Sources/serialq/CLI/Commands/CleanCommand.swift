@@ -33,8 +33,7 @@ extension CleanCommand: Subcommand {
       ),
       OptionSpec(
         .keep, value: OptionValue(.count, "N"),
-        help: "All but the N of these jobs that finished last.",
-        details: "Open jobs that stay anyway do not count."),
+        help: "All but the N of these jobs that finished last."),
       OptionSpec(.failed, help: "Only jobs that failed or were skipped, including open ones."),
       OptionSpec(.all, help: "Including open jobs."),
     ],

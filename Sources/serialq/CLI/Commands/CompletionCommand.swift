@@ -18,19 +18,7 @@ extension CompletionCommand: Subcommand {
     description: [
       """
       The script completes commands, options, queues, and job ids with their commands, or labels. \
-      Scripts/install installs it where the shells find it.
-      """
-    ],
-    details: [
-      """
-      The scripts call the second form. It prints the words that can stand in place of the last \
-      WORD, which may be empty, after the words before it; the shell selects those that begin with \
-      it. The first line is words, files N, directories N or \
-      command N. After words, each line is a word, a tab and a description in printable \
-      characters. After files or directories, the shell completes a file name in place of the last \
-      WORD without its first N bytes. After command N, the words from number N, counted from 1, \
-      are a command line to complete. Without an answer, the line words stands alone, or there is \
-      none.
+      Scripts/install installs it where the shells find it. INTERNALS describes the second form.
       """
     ],
     options: [],

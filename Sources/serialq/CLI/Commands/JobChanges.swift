@@ -26,10 +26,8 @@ extension JobChanges {
       case .name: options[index].help = "The label; '' removes it."
       case .directory: options[index].help = "Runs the job in DIR."
       case .shell: options[index].help = "The new command line, of any form."
-      case .after: options[index].details = "Only jobs that were added before this one."
       default: break
       }
-      if option.name != .after { options[index].details = "" }
     }
     return options + [
       OptionSpec(.unconditional, help: "Removes --if-ok and --after."),

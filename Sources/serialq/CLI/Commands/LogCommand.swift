@@ -38,23 +38,6 @@ extension LogCommand: Subcommand {
       output of another job continues.
       """,
     ],
-    details: [
-      """
-      Of a job with a terminal, log prints the text that its output leaves on a terminal: a progress \
-      bar is one line, its last state, and what an editor draws on the whole screen is left out. \
-      On a terminal the text has its styles and colors. On a terminal, -f prints the output itself; \
-      elsewhere it prints each line when it ends. With --raw, log prints all bytes as they came.
-      """,
-      """
-      The output of a job that waits for another attempt is that of its attempts so far, until \
-      the next one starts.
-      """,
-      """
-      At the end, also after a signal, log restores what the output has changed on a terminal: \
-      colors, line drawing, the cursor, the alternate screen, the scroll region, and the modes of \
-      keys, mouse, pasting and wrapping.
-      """,
-    ],
     options: QueueSelection.options + [
       OptionSpec(.follow, short: "f", help: "Continues to print as the output grows."),
       OptionSpec(

@@ -7,8 +7,7 @@ enum HostOption {
   /// As the help, the manual and completion describe it.
   static let spec = OptionSpec(
     .host, value: OptionValue(.text, "HOST"),
-    help: "Uses the queues of another machine, over ssh.",
-    details: "See BEYOND ONE MACHINE.")
+    help: "Uses the queues of another machine, over ssh.")
 
   /// Splits off the option; without it, the variable names the host.
   ///

@@ -49,7 +49,6 @@ import Testing
     #expect(!command.synopsis.isEmpty && !command.examples.isEmpty)
     for option in command.allOptions {
       #expect(option.help.hasSuffix("."), "\(option.long)")
-      #expect(option.details.isEmpty || option.details.hasSuffix("."), "\(option.long)")
       #expect(option.value?.placeholder.isEmpty != true, "\(option.long)")
     }
   }

@@ -64,7 +64,6 @@ enum Manual {
   }
 
   private static func item(_ option: OptionSpec) -> String {
-    let details = option.details.isEmpty ? "" : "\(Mdoc.text(option.details))\n"
-    return ".It \(Mdoc.option(option))\n\(Mdoc.text(option.help))\n\(details)"
+    ".It \(Mdoc.option(option))\n\(Mdoc.text(option.help))\n"
   }
 }

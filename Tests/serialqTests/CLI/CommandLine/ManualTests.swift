@@ -46,7 +46,6 @@ import Testing
         let short = option.short.map { "-\($0), " } ?? ""
         let value = option.value.map { " \($0.placeholder)" } ?? ""
         texts.append("\(short)\(option.long)\(value) \(option.help)")
-        if !option.details.isEmpty { texts.append(option.details) }
       }
     }
     return texts
