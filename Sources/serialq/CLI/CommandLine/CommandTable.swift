@@ -111,7 +111,7 @@ struct CommandSpec {
   /// Further paragraphs, for the manual only.
   var details: [String] = []
   var options: [OptionSpec]
-  var operands: Operands
+  var operands = Operands.none
   var examples: [Example]
 
   var allOptions: [OptionSpec] { options + CommandTable.everywhere }

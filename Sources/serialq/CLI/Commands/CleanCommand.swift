@@ -37,7 +37,6 @@ extension CleanCommand: Subcommand {
       OptionSpec(.failed, help: "Only jobs that failed or were skipped, including open ones."),
       OptionSpec(.all, help: "Including open jobs."),
     ],
-    operands: .none,
     examples: [
       Example("serialq clean", "all but open jobs"),
       Example("serialq clean --all --older-than 7d", "all that finished over a week ago"),

@@ -25,7 +25,6 @@ extension PauseCommand: Subcommand {
     options: QueueSelection.options + [
       OptionSpec(.now, help: "Suspends the running job, with SIGSTOP.")
     ],
-    operands: .none,
     examples: [
       Example("serialq pause", "the queue"),
       Example("serialq pause --now", "and the running job"),

@@ -27,7 +27,6 @@ extension QueuesCommand: Subcommand {
         .remove, value: OptionValue(.queue, "NAME"),
         help: "Removes a queue that has no jobs, with its settings."),
     ],
-    operands: .none,
     examples: [
       Example("serialq queues", "all queues"),
       Example("serialq queues --remove vidoe", "one without jobs"),

@@ -47,7 +47,6 @@ extension ReportCommand: Subcommand {
           \(QueueReport.rowsOnPage) on a page.
           """),
     ],
-    operands: .none,
     examples: [
       Example("serialq report", "in the terminal"),
       Example("serialq report --html queue.html", "as a page"),

@@ -17,7 +17,6 @@ extension ResumeCommand: Subcommand {
       """
     ],
     options: QueueSelection.options,
-    operands: .none,
     examples: [
       Example("serialq resume", "the queue"),
       Example("serialq resume --all", "all queues, whatever paused them"),

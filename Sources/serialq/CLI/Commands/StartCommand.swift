@@ -18,7 +18,6 @@ extension StartCommand: Subcommand {
       """
     ],
     options: QueueSelection.options,
-    operands: .none,
     examples: [
       Example("serialq start", "the queue"),
       Example("serialq start --all", "all queues that are not paused"),

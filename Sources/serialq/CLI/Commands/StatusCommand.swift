@@ -38,7 +38,6 @@ extension StatusCommand: Subcommand {
       OptionSpec(
         .json, help: "Prints the counts and the running job as JSON, with --all an array."),
     ],
-    operands: .none,
     examples: [
       Example("serialq", "the status of the queue"),
       Example("serialq -w", "the live display"),
