@@ -49,7 +49,9 @@ struct ParsedArguments {
     let name = Bytes(word[2..<(equals ?? word.count)])
     let known = command.allOptions
     guard let option = known.first(where: { $0.name.rawValue.utf8.elementsEqual(name) }) else {
-      if name == Bytes(OptionName.host.rawValue.utf8) { throw HostOption.misplaced }
+      if name == Bytes(OptionName.host.rawValue.utf8) {
+        throw HostOption.misused("it must precede the command")
+      }
       let meant = Suggestion.closest(to: name, among: known.map(\.name.rawValue))
       throw unknown(Bytes("--") + name, meant: meant.map { "--\($0)" })
     }

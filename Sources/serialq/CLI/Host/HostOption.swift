@@ -22,22 +22,17 @@ enum HostOption {
       }
       return (try HostAddress.parse(value, from: "\(variable)="), words)
     }
-    guard let value = HostCall.option(in: words) else { throw needsValue }
+    guard let value = HostCall.option(in: words) else {
+      throw misused("needs a value: --host HOST")
+    }
     let rest = Array(words.dropFirst(count))
     if HostCall.optionCount(in: rest) > 0 {
-      throw Failure("--host", "is given more than once", next: "See: serialq help")
+      throw misused("is given more than once")
     }
     return (try HostAddress.parse(value, from: "--host "), rest)
   }
 
-  private static var needsValue: Failure {
-    Failure(
-      "--host", "needs a value: --host HOST", next: "For example: serialq --host user@box list")
-  }
-
-  /// The failure of the option after a command.
-  static var misplaced: Failure {
-    Failure(
-      "--host", "it must precede the command", next: "For example: serialq --host user@box list")
+  static func misused(_ why: String) -> Failure {
+    Failure("--host", why, next: "For example: serialq --host user@box list")
   }
 }

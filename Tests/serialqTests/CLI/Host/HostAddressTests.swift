@@ -94,7 +94,7 @@ import Testing
     #expect(try split(["list"], variable: "") == (nil, ["list"]))
     #expect(throws: Failure.self) { try split(["--host"]) }
     #expect(throws: Failure.self) { try split(["--host", "a", "--host", "b"]) }
-    #expect(throws: HostOption.misplaced) {
+    #expect(throws: HostOption.misused("it must precede the command")) {
       try Invocation.parse([Bytes("list"), Bytes("--host"), Bytes("box")])
     }
   }
