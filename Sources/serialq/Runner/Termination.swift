@@ -18,10 +18,8 @@ struct Termination {
   static let patience: Int64 = 5_000_000_000
 
   /// The level of a stop: the first request terminates, the second kills.
-  enum Stop: Int, Comparable {
+  enum Stop: Comparable {
     case no, inOrder, atOnce
-
-    static func < (left: Stop, right: Stop) -> Bool { left.rawValue < right.rawValue }
   }
 
   /// Why the job ends, as far as known.

@@ -21,13 +21,6 @@ extension Array where Element == UInt8 {
     }
     target[count] = 0
   }
-
-  /// Whether a C string would be shorter.
-  package var containsNUL: Bool {
-    withUnsafeBytes { bytes in
-      bytes.baseAddress.map { memchr($0, 0, bytes.count) != nil } ?? false
-    }
-  }
 }
 
 extension Array where Element == Bytes {

@@ -119,28 +119,23 @@ package final class FileDescriptor: Sendable {
   }
 
   /// Acquires the exclusive lock of `flock(2)`; blocks until it is free.
-  package func lock() throws(Failure) { _ = try flock(LOCK_EX) }
+  package func lock() throws(Failure) { _ = try lock(by: LOCK_EX) }
 
   /// Acquires the shared lock of `flock(2)`; blocks until no process holds the exclusive one.
-  package func lockShared() throws(Failure) { _ = try flock(LOCK_SH) }
+  package func lockShared() throws(Failure) { _ = try lock(by: LOCK_SH) }
 
   /// Tries to acquire the exclusive lock of `flock(2)` without blocking; returns whether it did.
-  package func tryLock() throws(Failure) -> Bool { try flock(LOCK_EX | LOCK_NB) }
+  package func tryLock() throws(Failure) -> Bool { try lock(by: LOCK_EX | LOCK_NB) }
 
   /// Tries to acquire the shared lock of `flock(2)` without blocking; returns whether it did.
-  package func tryLockShared() throws(Failure) -> Bool { try flock(LOCK_SH | LOCK_NB) }
+  package func tryLockShared() throws(Failure) -> Bool { try lock(by: LOCK_SH | LOCK_NB) }
 
   /// Releases the lock of `flock(2)`, even if other processes share the open file.
-  package func unlock() { _ = lockFile(raw, LOCK_UN) }
+  package func unlock() { _ = flock(raw, LOCK_UN) }
 
-  private func flock(_ operation: Int32) throws(Failure) -> Bool {
-    try retrying("flock", "locking", name, unless: EWOULDBLOCK) { lockFile(raw, operation) } != -1
+  private func lock(by operation: Int32) throws(Failure) -> Bool {
+    try retrying("flock", "locking", name, unless: EWOULDBLOCK) { flock(raw, operation) } != -1
   }
-}
-
-/// `flock(2)`, which the method of the same name hides.
-private func lockFile(_ descriptor: Int32, _ operation: Int32) -> Int32 {
-  flock(descriptor, operation)
 }
 
 /// The variadic `open(2)`, which the static method of the same name hides; nil if there is no file.

@@ -16,19 +16,13 @@ package enum SignalName {
 
   /// Parses a signal given as `SIGTERM`, `TERM`, `term` or `15`.
   package static func number(of word: Bytes) -> Int32? {
-    if let number = Int(decimal: word) { return number <= largest ? Int32(number) : nil }
+    if let number = Int(decimal: word) { return number < Int(NSIG) ? Int32(number) : nil }
     let upper = word.text.uppercased()
     return names.first { $0.value == upper || $0.value == "SIG" + upper }?.key
   }
 
   /// All names, ordered by number.
   package static var all: [String] { names.sorted { $0.key < $1.key }.map(\.value) }
-
-  #if canImport(Glibc)
-    private static let largest = 64
-  #else
-    private static let largest = Int(NSIG) - 1
-  #endif
 
   /// Names by number, which differs between systems.
   private static let names: [Int32: String] = {

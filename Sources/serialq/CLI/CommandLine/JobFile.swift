@@ -28,7 +28,7 @@ enum JobFile {
           next: "Nothing was queued. Is it a text file?"
         )
       }
-      if line.append(part) == .continues { continue }
+      if line.append(part) { continue }
       try refuseQuote(index + 1)
       if line.isCommand { commands.append(.shell(line.bytes)) }
       line = Line()
@@ -58,9 +58,6 @@ extension JobFile {
   /// Tracks quotes only as far as their reading is certain. After `$'` and after a command
   /// substitution in double quotes, shells differ or nest: then nothing counts as open.
   fileprivate struct Line {
-    /// What the end of a line means for the next one.
-    enum End { case complete, continues }
-
     private(set) var bytes = Bytes()
     private var quote: UInt8?
     private var isInComment = false
@@ -77,11 +74,12 @@ extension JobFile {
       return visible != nil && visible != UInt8(ascii: "#")
     }
 
-    mutating func append(_ part: ArraySlice<UInt8>) -> End {
+    /// Returns whether the next line continues this one.
+    mutating func append(_ part: ArraySlice<UInt8>) -> Bool {
       var rest = part
       while let byte = rest.popFirst() {
         if byte == UInt8(ascii: "\\"), quote != UInt8(ascii: "'"), !isInComment {
-          guard let next = rest.popFirst() else { return .continues }
+          guard let next = rest.popFirst() else { return true }
           bytes += [byte, next]
           startsWord = false
         } else {
@@ -89,7 +87,7 @@ extension JobFile {
           bytes.append(byte)
         }
       }
-      return .complete
+      return false
     }
 
     private mutating func take(_ byte: UInt8, next: UInt8?) {

@@ -15,9 +15,12 @@ extension ParsedArguments {
       return JobSelection()
     }
     guard !operands.isEmpty else {
+      let others = options.map { "--\($0.rawValue)" }.joined(separator: " or ")
       throw Failure(
         command.name.rawValue, "no job is given",
-        next: "Give ids or labels; \(serialq) list shows them.")
+        next: """
+          Give ids or labels\(others.isEmpty ? "" : ", or \(others)"); \(serialq) list shows them.
+          """)
     }
     return JobSelection(operands)
   }

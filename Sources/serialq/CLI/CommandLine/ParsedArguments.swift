@@ -109,8 +109,6 @@ struct ParsedArguments {
     options.filter { $0.name == name }.map(\.value)
   }
 
-  private func unknown(_ word: Bytes, meant: String?) -> Failure {
-    let suggestion = meant.map { "; did you mean \($0)?" } ?? ""
   /// Fails if both options are given; `why` follows the reason.
   func refuse(
     _ one: OptionName, with other: OptionName, why: String = ""
@@ -119,6 +117,8 @@ struct ParsedArguments {
     throw misused("--\(one.rawValue)", "cannot be combined with --\(other.rawValue)\(why)")
   }
 
+  private func unknown(_ word: Bytes, meant: String?) -> Failure {
+    let suggestion = meant.map { "; did you mean \($0)?" } ?? ""
     return misused(Visible.text(word), "unknown option of \(command.name.rawValue)\(suggestion)")
   }
 

@@ -48,7 +48,7 @@ extension PauseCommand: Subcommand {
       }
       let jobs = running.map { job in
         if job.isCancelRequested { return "; job \(job.id) is being ended" }
-        return "; job \(job.id) is \(job.canBeSuspended ? "" : "already ")suspended"
+        return "; job \(job.id) is \(job.suspendedSince == nil ? "" : "already ")suspended"
       }
       session.confirm(
         """
@@ -76,9 +76,4 @@ extension PauseCommand: Subcommand {
     for job in running { changes.change(job.id) { $0.suspended(at: clocks) } }
     return (!queue.isPaused, running)
   }
-}
-
-extension Job {
-  /// Not if it is suspended, or being ended: it must use its grace period.
-  fileprivate var canBeSuspended: Bool { suspendedSince == nil && !isCancelRequested }
 }

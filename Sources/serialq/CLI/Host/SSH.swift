@@ -117,20 +117,11 @@ extension Invocation {
   /// Whether the command reads standard input.
   var readsInput: Bool {
     guard case .command(let command) = self else { return false }
+    let input = Bytes("-")
     switch command {
-    case let add as AddCommand: return add.source.readsInput || add.job.readsInput
-    case let run as RunCommand: return run.source?.readsInput == true || run.job.readsInput
+    case let add as AddCommand: return add.source == .file(input) || add.job.input == input
+    case let run as RunCommand: return run.source == .file(input) || run.job.input == input
     default: return false
     }
   }
-}
-
-extension JobSource {
-  fileprivate var readsInput: Bool {
-    if case .file(let path) = self { path == Bytes("-") } else { false }
-  }
-}
-
-extension JobOptions {
-  fileprivate var readsInput: Bool { input == Bytes("-") }
 }

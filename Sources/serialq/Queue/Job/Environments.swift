@@ -120,7 +120,7 @@ extension JournalScope {
   package func hook(_ line: Bytes) throws(Failure) -> Hook {
     Hook(
       line: line,
-      in: ExecutionContext(
+      context: ExecutionContext(
         directory: try Machine.directory(),
         environment: try storeEnvironment(Machine.environment()), umask: Machine.umask()))
   }

@@ -103,7 +103,7 @@ extension QueueFolder {
   /// Deletes what belongs to forgotten jobs, if no job in `queue`, which may contain them, uses it;
   /// ignores errors, because a remaining file is harmless.
   package func removeFiles(of ids: [ClosedRange<JobID>], in queue: Queue) {
-    removeLogs(ids)
+    for id in ids.joined() { try? FileSystem.remove(log(id)) }
     var unused = Set(ids.joined().compactMap { queue.job($0)?.input?.copiedFor })
     guard !unused.isEmpty else { return }
     for job in queue.jobs where !ids.contains(where: { $0.contains(job.id) }) {

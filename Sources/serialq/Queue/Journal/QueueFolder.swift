@@ -88,9 +88,4 @@ package struct QueueFolder: Equatable, Sendable {
       throw error.adding("The queue is removed despite this error; a power loss could restore it.")
     }
   }
-
-  /// Deletes the logs of forgotten jobs; ignores errors, because a remaining log is harmless.
-  func removeLogs(_ ids: [ClosedRange<JobID>]) {
-    for id in ids.joined() { try? FileSystem.remove(log(id)) }
-  }
 }

@@ -98,11 +98,6 @@ package struct ExecutionContext: Equatable, Sendable {
 package struct Hook: Equatable, Sendable {
   package var line: Bytes
   package var context: ExecutionContext
-
-  package init(line: Bytes, in context: ExecutionContext) {
-    self.line = line
-    self.context = context
-  }
 }
 
 // MARK: - Coding
@@ -160,6 +155,6 @@ extension Hook {
     guard let line else { return hook = nil }
     var context = hook?.context ?? .unread
     try context.code(&coder)
-    hook = Hook(line: line, in: context)
+    hook = Hook(line: line, context: context)
   }
 }

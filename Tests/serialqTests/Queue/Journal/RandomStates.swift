@@ -130,7 +130,7 @@ struct RandomStates {
     return run
   }
 
-  private mutating func hook() -> Hook { Hook(line: text(), in: context()) }
+  private mutating func hook() -> Hook { Hook(line: text(), context: context()) }
 
   mutating func memory() -> Memory {
     var memory = Memory()
