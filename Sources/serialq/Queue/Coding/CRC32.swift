@@ -46,4 +46,6 @@ enum CRC32 {
       return ~sum
     }
   }
+
+  static func sum(_ bytes: Bytes) -> UInt32 { bytes.withUnsafeBufferPointer { sum($0) } }
 }

@@ -65,6 +65,8 @@ package struct JSONWriter {
   /// Writes text that need not be UTF-8.
   mutating func string(_ text: Bytes) { text.withUnsafeBufferPointer { string($0) } }
 
+  mutating func string(_ text: String) { string(Bytes(text.utf8)) }
+
   /// A line with one object, for standard output.
   package static func line(
     reservingCapacity capacity: Int = 256, _ members: (inout JSONWriter) -> Void

@@ -1,7 +1,8 @@
 @testable import SerialqCLI
 
 extension Invocation: Equatable {
-  static func == (one: Self, other: Self) -> Bool {
+  /// Whether both are the same call.
+  public static func == (one: Self, other: Self) -> Bool {
     switch (one, other) {
     case (.command(let one), .command(let other)): one.isEqual(to: other)
     case (.backgroundRunner(let one), .backgroundRunner(let other)): one == other

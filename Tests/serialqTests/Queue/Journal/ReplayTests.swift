@@ -178,7 +178,7 @@ import Testing
     ])
   func newer(line: String) throws {
     let unsummed = Bytes(line.utf8)
-    let sum = Hex.digits(unsummed.withUnsafeBufferPointer { CRC32.sum($0) }).text
+    let sum = Hex.digits(CRC32.sum(unsummed)).text
     let text = unsummed + Bytes(",\"sum\":\"\(sum)\"}\n".utf8)
     try write(text, to: folder.journal)
     var reader = JournalReader(folder)
