@@ -113,6 +113,23 @@ import Testing
     #expect(try scene.listed().last?["launcher"] is NSNull)
   }
 
+  // Fails if the exit code of the shell is taken for that of a launcher that was executed.
+  @Test(
+    "set warns of a launcher that cannot be executed, and its jobs could not be run",
+    arguments: [("no-such-launcher -a", 127, true), ("./plain", 126, true), ("'a", 126, false)])
+  func notExecuted(command: String, code: Int, isNoticed: Bool) throws {
+    try write(Bytes("text"), to: scene.path("plain"))
+    let set = try scene.serialq("set", "launcher", command)
+    #expect(set.code == 0)
+    #expect(set.errorText.contains("not a program that you can execute") == isNoticed)
+    _ = try scene.serialq("run", "true")
+    #expect(try scene.states() == [.failed])
+    let shown = try scene.serialq("show", "1").text
+    #expect(
+      shown.contains("could not be run (\(code)): its launcher could not be executed"), "\(shown)")
+    #expect(try scene.serialq("set", "launcher", "env").errorText == "")
+  }
+
   // Fails if the launcher is found only after the end, or is forgotten with a compaction.
   @Test("show, JSON, the log's heading and the report name the launcher, its job and the node")
   func names() throws {

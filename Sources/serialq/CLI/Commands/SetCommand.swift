@@ -176,7 +176,20 @@ extension SetCommand: Subcommand {
     // After the lines are durable: a log must not be lost while its job can reappear.
     folder.removeFiles(of: forgotten, in: before)
     if isNew { session.reportNoJobs(in: queue) }
+    if case .launcher(let command?) = change { warn(command, in: session) }
     return .success
+  }
+
+  /// Says that the program of a launcher is not there; it may be installed before a job starts.
+  private func warn(_ command: Bytes, in session: Session) {
+    let name = Bytes(command.prefix { !$0.isSpace })
+    // Only the shell knows what a quoted word is.
+    guard ShellQuote.word(name) == name.text, !ProgramSearch.finds(name) else { return }
+    session.output.message(
+      """
+      serialq: launcher \(name.text): not a program that you can execute
+      It is set, but jobs cannot be run until it is installed.
+      """)
   }
 
   private func apply(

@@ -25,8 +25,16 @@ extension Launch {
 
   /// The arguments that execute a job with these arguments.
   func arguments(for words: [Bytes]) -> [Bytes] {
-    // The shell splits the line, and the launcher replaces it, so that it receives the signals.
-    let line = Bytes("exec ") + command + Bytes(" \"$@\"")
+    // The shell splits the line, and the launcher replaces it, so that it receives the signals. If that
+    // fails, nothing was executed, and the trap says so; bash needs the option.
+    let line =
+      Bytes(
+        """
+        trap 'c=$?; [ $c = 127 ] || c=126
+        echo "cannot $c its launcher could not be executed" >>"$SERIALQ_RESULT"' EXIT
+        shopt -s execfail 2>/dev/null
+        exec\u{20}
+        """) + command + Bytes(" \"$@\"")
     return [Command.standardShell, Bytes("-c"), line, Bytes("sh")] + words
   }
 }

@@ -3,7 +3,14 @@ import SerialqSystem
 /// Searches for a program as `execvp(3)` does, but in the job's own PATH.
 ///
 /// `posix_spawnp` would search the PATH of the runner.
-enum ProgramSearch {
+package enum ProgramSearch {
+  /// Whether this process can execute a program called `name`.
+  package static func finds(_ name: Bytes) -> Bool {
+    candidates(for: name, environment: Machine.environment()).contains { path in
+      (try? FileSystem.isExecutable(path)) == true
+    }
+  }
+
   /// The paths to try, in order, for a program called `name`.
   ///
   /// A name with a slash is used as a path. An empty entry of PATH means the job's directory, which
