@@ -17,6 +17,21 @@ extension Runner {
       limitLog(of: job, ending: outcome.state)
       try record(of: job, launch, flush: true) { end(of: $0, termination, known) }
     }
+    removeLockFiles()
+  }
+
+  /// Removes the lock files that killed runners left; ignores errors, because they are harmless.
+  ///
+  /// Only while no job runs, and with the lock: if a process still held it, it would seem to be gone, and
+  /// the next attempt could run beside it. A process that opened the file before can only probe it: new
+  /// holders come from this runner alone.
+  private func removeLockFiles() {
+    for id in ((try? FileSystem.names(in: folder.locks)) ?? []).compactMap({ JobID($0.text) }) {
+      guard let lock = try? JobLock.existing(id, folder), (try? lock.tryLock()) == true else {
+        continue
+      }
+      JobLock.removeFile(of: id, folder)
+    }
   }
 
   /// The end of an attempt whose process ended like this, nil if that was not observed, and what its

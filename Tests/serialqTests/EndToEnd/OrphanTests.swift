@@ -1,5 +1,6 @@
 import Foundation
 @testable import SerialqQueue
+@testable import SerialqRunner
 import SerialqSystem
 import TestSupport
 import Testing
@@ -35,6 +36,25 @@ import Testing
     #expect(after.code == 0 && after.errorText == "" && after.text == "")
     #expect(try scene.states() == [.interrupted, .succeeded])
     #expect(try content(scene.path("rec")).text == "over\nnext\n")
+  }
+
+  // Fails if the file of a job that never ran stays, or that of a process which still holds its lock goes.
+  @Test("a runner removes the lock files that killed ones left, unless a process holds the lock")
+  func lockFiles() throws {
+    try scene.add("echo begun; read x <gate", "true")
+    let folder = try scene.queueFolder()
+    let runner = try scene.start("run").waitForOutput("begun")
+    try waitUntil("the lock of job 2", watching: [folder.locks]) {
+      try FileSystem.names(in: folder.locks).contains(Bytes("2"))
+    }
+    _ = try runner.end(SIGKILL)
+    try gate.open()
+    #expect(try scene.serialq("cancel", "2").code == 0)
+    let left = try JobLock.take(9, folder)
+    _ = try scene.serialq("run", "true")
+    #expect(try scene.states() == [.interrupted, .cancelled, .succeeded])
+    #expect(try FileSystem.names(in: folder.locks) == [Bytes("9")])
+    left.unlock()
   }
 
   // Fails if the runner waits for the lock after a job that ended by itself, or for its output to
