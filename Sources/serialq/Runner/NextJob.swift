@@ -10,8 +10,8 @@ extension Runner {
   /// Adds the step; `choice` is what was chosen when the last job ended, nil if nothing was.
   func addNext(_ choice: Choice? = nil) {
     add("next job") { [self] () throws(Failure) in
-      guard let (job, log) = try begin(choice) else { return finish(nil) }
-      addNext(try run(job, log))
+      guard let (job, before, log) = try begin(choice) else { return finish(nil) }
+      addNext(try run(job, before, log))
     }
   }
 
@@ -19,7 +19,7 @@ extension Runner {
   ///
   /// Returns nil if no job is waiting or the runner was stopped; the runner has then released its
   /// lock.
-  private func begin(_ choice: Choice?) throws(Failure) -> (Job, FileDescriptor)? {
+  private func begin(_ choice: Choice?) throws(Failure) -> (Job, Run, FileDescriptor)? {
     var chosen = choice
     while true {
       let next = if let chosen = chosen.take() { chosen } else { try choose() }
@@ -28,7 +28,7 @@ extension Runner {
       case .idle(let hook, let results, let open):
         try run(hook, after: results, open: open)
         continue
-      case .started(let job, let log): return (job, log)
+      case .started(let job, let before, let log): return (job, before, log)
       case .nothing: return nil
       case .later(let time): due = time
       }
@@ -39,8 +39,8 @@ extension Runner {
   }
 
   enum Choice {
-    /// The job, whose start is recorded, and its log.
-    case started(Job, FileDescriptor)
+    /// The job, whose start is recorded, how it was before, and its log.
+    case started(Job, before: Run, FileDescriptor)
     /// By the monotonic clock.
     case later(Int64)
     /// Run the on-idle command, and choose again: it may have added jobs.
@@ -74,14 +74,25 @@ extension Runner {
       let clocks = Clock.reading()
       switch supervision.isStopped ? .nothing : view.queue.next(now: clocks) {
       case .run(let job):
+        if let due = dueAgain(job, clocks) {
+          try scope.flush()
+          return .later(due)
+        }
         // Before the start is recorded: if logs cannot be created, each runner would otherwise
         // record one more start, until all jobs of the queue are interrupted.
-        let log = try takeFiles(of: job)
+        let log: FileDescriptor
+        do throws(Failure) {
+          log = try takeFiles(of: job)
+        } catch  where error.isShortage {
+          let run = job.run.postponed(for: Bytes(error.sentence.utf8), at: clocks.date)
+          try append(job.id, run == job.run ? nil : run, &view, &scope)
+          return .later(postpone(job.id))
+        }
         let started = job.run.started(
           at: clocks, hasTerminal: view.queue.givesTerminal(to: job),
           launch: view.queue.settings.launcher.map { Launch(command: $0) })
         try append(job.id, started, &view, &scope)
-        return .started(view.queue.job(job.id) ?? job, log)
+        return .started(view.queue.job(job.id) ?? job, before: job.run, log)
       case .skip(let job, let because):
         let skipped = job.run.left(.skipped(because: because), at: clocks.date)
         try append(job.id, skipped, &view, &scope, flush: false)
@@ -108,6 +119,40 @@ extension Runner {
     }
   }
 
+  /// When to try again to start a job; nil if it is not postponed.
+  private func dueAgain(_ job: Job, _ now: ClockReading) -> Int64? {
+    let last = postponed.withLock { $0 }
+    return last.flatMap { $0.id == job.id && $0.due > now.monotonic ? $0.due : nil }
+  }
+
+  private func postpone(_ id: JobID) -> Int64 {
+    postponed.withLock { last in
+      let next = PostponedJob(id, after: last)
+      last = next
+      return next.due
+    }
+  }
+
+  /// Takes back the start of a job of which no process exists, for want of something that comes back.
+  ///
+  /// Returns false if it was cancelled meanwhile. If the runner is killed before, the job is interrupted,
+  /// as always between the record of its start and its process.
+  private func takeBack(
+    _ job: Job, to before: Run, _ shortage: Failure
+  ) throws(Failure) -> Bool {
+    try decide { (view, scope) throws(Failure) in
+      let current = view.queue.running(job)
+      let missing = Bytes(shortage.sentence.utf8)
+      guard !current.isCancelRequested,
+        let run = before.postponed(for: missing, at: Clock.now())
+      else { return false }
+      try append(job.id, run, &view, &scope)
+      if let id = JobLock.remove(job, folder) { JobLock.removeFile(of: id, folder) }
+      _ = postpone(job.id)
+      return true
+    }
+  }
+
   /// Appends a state, which is not nil where the job is in the state before it.
   private func append(
     _ id: JobID, _ run: Run?, _ view: inout QueueView, _ scope: inout JournalScope,
@@ -121,9 +166,11 @@ extension Runner {
   ///
   /// Chooses the next one under the same lock, because each use of it delays the next job, unless the
   /// on-finish command comes first.
-  private func run(_ job: Job, _ log: FileDescriptor) throws(Failure) -> Choice? {
+  private func run(
+    _ job: Job, _ before: Run, _ log: FileDescriptor
+  ) throws(Failure) -> Choice? {
     let begun = Clock.monotonic()
-    let (process, termination) = try perform(job, log)
+    guard let (process, termination) = try perform(job, before, log) else { return nil }
     let ended = Clock.monotonic()
     let (ending, launch) = end(of: job, process: process)
     if ending != process, let reason = launch?.failure(ending) {
@@ -139,7 +186,9 @@ extension Runner {
     var damaged: [DamagedLine] = []
     defer { report(damaged) }
     supervision.drain()
-    try record(of: job, launch, flush: hook != nil) { current in
+    // The job itself writes its log, so no failed write shows that output is missing.
+    let unlogged = log.isDiskFull ? Bytes("its disk was full when the job ended") : nil
+    try record(of: job, launch, unlogged: unlogged, flush: hook != nil) { current in
       // A cancellation was reported as accepted, so the job must not be retried, even if it had
       // ended or timed out before.
       let cause = current.isCancelRequested ? .cancelled : termination.cause
@@ -157,10 +206,10 @@ extension Runner {
     return next
   }
 
-  /// Spawns the job and waits for its end.
+  /// Spawns the job and waits for its end; nil if it could not be spawned yet, and waits as before.
   private func perform(
-    _ job: Job, _ log: FileDescriptor
-  ) throws(Failure) -> (Ending, Termination) {
+    _ job: Job, _ before: Run, _ log: FileDescriptor
+  ) throws(Failure) -> (Ending, Termination)? {
     let limit = Int64(job.limits.timeout)
     var termination = Termination(
       timeLimit: limit > 0 ? Clock.monotonic() + limit * 1_000_000_000 : nil,
@@ -169,10 +218,12 @@ extension Runner {
     do throws(Failure) {
       (child, keeper) = try spawn(job, log)
     } catch {
+      if error.isShortage, try takeBack(job, to: before, error) { return nil }
       // Fails only the job: a failing runner would leave one interrupted job after another.
       try log.writeAll(Bytes("serialq: \(error.sentence)\n".utf8))
       return (Ending(error), termination)
     }
+    postponed.withLock { $0 = nil }
     reportProcess(child.pid, of: job)
     if let next = view.withLock({ $0.queue.firstWaiting }), !next.hasRun { prepare(next) }
     let ending = try supervise(child, of: job, &termination)
@@ -199,7 +250,8 @@ extension Runner {
       (terminal, keeper) = try KeeperProcess.start(for: job, in: folder, log: log)
     } catch {
       throw Failure(
-        "its terminal", error.sentence, next: "The job was not started.", code: error.code)
+        "its terminal", error.sentence, next: "The job was not started.", code: error.code,
+        number: error.number)
     }
     process.streams = .terminal(terminal.path)
     do throws(Failure) {

@@ -37,6 +37,9 @@ package final class Runner: Sendable {
   /// The files of the job that is to be spawned next, or that probably is; used by one step at a time.
   let prepared = Locked<PreparedJob?>(nil)
 
+  /// The job that could not be started, and when to try again; used by one step at a time.
+  let postponed = Locked<PostponedJob?>(nil)
+
   /// The queue's runner lock.
   let lock: FileDescriptor
   private let hasLock: Bool
@@ -199,6 +202,22 @@ struct PreparedJob {
   let log: FileDescriptor
 }
 
+/// A job that could not be started for want of processes, memory or descriptors.
+struct PostponedJob {
+  let id: JobID
+  /// By the monotonic clock.
+  let due: Int64
+  /// In seconds.
+  private let delay: Int64
+
+  /// After twice the delay of the last time, up to a minute.
+  init(_ id: JobID, after last: PostponedJob?) {
+    self.id = id
+    delay = if let last, last.id == id { min(60, last.delay * 2) } else { 1 }
+    due = Clock.monotonic() + delay * 1_000_000_000
+  }
+}
+
 /// The last known state of the queue.
 struct QueueView: Sendable {
   var queue: Queue { reader.queue }
@@ -253,18 +272,19 @@ extension Runner {
 
   /// Records the end of a job and its consequences.
   ///
-  /// `launch` is what its launcher reported. Calls `end` with the job, under the journal's lock: otherwise a
+  /// `launch` is what its launcher reported, and `unlogged` why output may be missing in its log. Calls `end` with the job, under the journal's lock: otherwise a
   /// request that arrives in between would be lost, and the job could be retried. Then calls `next`,
   /// under the same lock.
   func record(
-    of job: Job, _ launch: Launch? = nil, flush: Bool,
+    of job: Job, _ launch: Launch? = nil, unlogged: Bytes? = nil, flush: Bool,
     as end: (_ current: Job) -> (Run.Outcome, at: Timestamp),
     next: (inout QueueView, inout JournalScope) throws(Failure) -> Void = { _, _ in }
   ) throws(Failure) {
     try decide { (view, scope) throws(Failure) in
       let current = view.queue.running(job)
       let (outcome, at) = end(current)
-      let over = current.run.ended(outcome, at: at, launch: launch)
+      let run = unlogged.flatMap { current.run.unlogged($0) } ?? current.run
+      let over = run.ended(outcome, at: at, launch: launch)
       let entries = over.map { view.queue.end(of: current, $0, at: Clock.reading()) } ?? []
       let forgotten = entries.flatMap(\.forgottenIDs)
       // After the line is durable: a log must not be lost while its job can reappear.

@@ -11,12 +11,18 @@ package struct Failure: Error, Equatable, CustomStringConvertible {
   /// The error number of the system call that failed, if one did.
   package internal(set) var number: Int32?
 
-  package init(_ what: String, _ why: String, next: String, code: ExitCode = .cannot) {
+  package init(
+    _ what: String, _ why: String, next: String, code: ExitCode = .cannot, number: Int32? = nil
+  ) {
     self.what = what
     self.why = why
     self.next = next
     self.code = code
+    self.number = number
   }
+
+  /// Whether something is missing that comes back: processes, memory or descriptors.
+  package var isShortage: Bool { [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(number ?? 0) }
 
   /// What failed and why.
   ///

@@ -72,6 +72,13 @@ package final class FileDescriptor: Sendable {
     return file
   }
 
+  /// Whether its disk has no space left for this user, by `fstatvfs(3)`.
+  package var isDiskFull: Bool {
+    var disk = statvfs()
+    guard fstatvfs(raw, &disk) == 0, disk.f_blocks > 0 else { return false }
+    return (Machine.userID() == 0 ? disk.f_bfree : disk.f_bavail) == 0
+  }
+
   /// How to open a file, and for what: the verb of an error message.
   package struct Access: Sendable {
     let doing: StaticString

@@ -34,14 +34,13 @@ extension Failure {
   ) {
     let text = strerror(number).map { String(cString: $0) } ?? "error \(number)"
     self.init(
-      Self.what(doing, name), "\(text) (\(call))", next: Self.advice(on: number, of: call))
-    self.number = number
+      Self.what(doing, name), "\(text) (\(call))", next: Self.advice(on: number, of: call),
+      number: number)
   }
 
   /// A file that is not private to this user.
   init(refusing path: Bytes, _ fault: FileFault, _ number: Int32, _ doing: StaticString) {
-    self.init(Self.what(doing, path), fault.text, next: fault.advice)
-    self.number = number
+    self.init(Self.what(doing, path), fault.text, next: fault.advice, number: number)
   }
 
   private static func what(_ doing: StaticString, _ name: Bytes) -> String {

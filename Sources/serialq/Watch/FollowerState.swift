@@ -77,6 +77,8 @@ struct FollowerState {
   var chosen: JobID?
   private(set) var result: Run?
   private var actions: [Action] = []
+  /// What was reported as missing to start the next job.
+  private var shortage: String?
 
   /// Starts following; attempts that have ended by now are not reported, unless of a single job.
   init(
@@ -129,6 +131,10 @@ struct FollowerState {
     case .job(let id): follow(queue.job(id))
     }
     if current != nil { actions.append(.printNew) }
+    if let text = queue.shortage, text != shortage {
+      shortage = text
+      actions += [.endLine, .message("serialq: \(place)\(text)")]
+    }
     return actions
   }
 

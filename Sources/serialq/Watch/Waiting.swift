@@ -21,6 +21,7 @@ package struct Waiting {
   package var changes: Int { reader.changes }
   /// Damaged lines not reported yet.
   private var damaged: [DamagedLine] = []
+  private var shortage: String?
 
   /// Waits for these jobs, or for the whole queue if none is selected.
   ///
@@ -35,6 +36,13 @@ package struct Waiting {
     damaged = try reader.read().damaged
     ids = try reader.queue.jobs(selection, in: folder.name.text).map(\.id)
     onlyID = selection.namesOneJob ? ids.first : nil
+  }
+
+  /// What is missing to start the next job, unless this was returned before.
+  package mutating func newShortage() -> String? {
+    guard let text = queue.shortage, text != shortage else { return nil }
+    shortage = text
+    return text
   }
 
   package var queueName: String { folder.name.text }

@@ -55,6 +55,68 @@ import Testing
     #expect(run.code == 125 && run.errorText.contains("the stack: its limit of 32 KB is too small"))
   }
 
+  #if os(Linux)
+    // Fails if the job fails, counts an attempt, or is started beside its cancellation; or if the reason
+    // is not told.
+    @Test(
+      "a job waits while no process can be started, says so, and runs when one can",
+      .needs(.cc), .ifFaultsCanBeMade, arguments: [[], ["--tty"]])
+    func shortage(options: [String]) throws {
+      let library = try PreloadedLibrary(
+        "shortage",
+        """
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <errno.h>
+        #include <spawn.h>
+        #include <stdlib.h>
+        #include <unistd.h>
+        int posix_spawn(pid_t *restrict pid, const char *restrict path,
+                        const posix_spawn_file_actions_t *actions,
+                        const posix_spawnattr_t *restrict attributes,
+                        char *const arguments[restrict], char *const environment[restrict]) {
+          if (access(getenv("SHORTAGE"), F_OK) == 0) return EAGAIN;
+          __typeof__(&posix_spawn) spawn = (__typeof__(&posix_spawn))dlsym(RTLD_NEXT, "posix_spawn");
+          return spawn(pid, path, actions, attributes, arguments, environment);
+        }
+        """)
+      try write([], to: scene.path("shortage"))
+      for line in ["echo one", "echo two"] {
+        #expect(try scene.serialq(["add", "--no-start"] + options + [line]).code == 0)
+      }
+      let run = try scene.start("run") {
+        $0.environment += [
+          Bytes("LD_PRELOAD=") + library.path, Bytes("SHORTAGE=") + scene.path("shortage"),
+        ]
+      }
+      let reason = "Resource temporarily unavailable"
+      try run.waitForErrors("serialq: cannot start job 1 yet: ")
+      let wait = try scene.start("wait", "2").waitForErrors("serialq: cannot start job ")
+      #expect(wait.errors.text.contains(reason) && run.errors.text.contains(reason))
+      let queue = try scene.queueFolder().path
+      try waitUntil("job 1 to wait", watching: [queue]) { try scene.states()[0] == .waiting }
+      #expect(try scene.serialq("cancel", "1").code == 0)
+      try run.waitForErrors("serialq: cannot start job 2 yet: ")
+      #expect(try scene.serialq("show", "2").text.contains(reason))
+      #expect(try scene.serialq("status").text.contains("\(reason), since 2"))
+      try FileSystem.remove(scene.path("shortage"))
+      #expect(try run.wait().text.hasPrefix("two"))
+      #expect(try wait.wait().code == 0)
+      #expect(try scene.states() == [.cancelled, .succeeded])
+      #expect(try scene.queue().jobs.map(\.attempts) == [0, 1])
+      #expect(try FileSystem.names(in: scene.queueFolder().locks).isEmpty)
+    }
+
+    // Fails if the lock of a job has a number that the limit does not allow.
+    @Test("jobs run with few descriptors, in the foreground and in the background")
+    func descriptors() throws {
+      let outcome = try scene.script(
+        "ulimit -n 40; serialq run 'echo one' && serialq add 'echo two' && serialq wait")
+      #expect(outcome.code == 0 && outcome.text.hasPrefix("one\n"), "\(outcome.errorText)")
+      #expect(try scene.states() == [.succeeded, .succeeded])
+    }
+  #endif
+
   // Fails if a job inherits the ignored signal.
   @Test("a job beyond the limit on file sizes is killed by SIGXFSZ")
   func job() throws {

@@ -229,6 +229,29 @@ import Testing
     #expect(refused.hasSuffix("serialq start\n"), "\(refused)")
   }
 
+  // Fails if the user has to look for the reason of an empty log.
+  @Test(
+    "status, wait and show say that the disk of the logs was full",
+    .needs(.unshare, .mount),
+    .enabled(if: canMount, "mounting a tmpfs needs root and a mount namespace"))
+  func fullLogDisk() throws {
+    let outcome = try inMount(
+      options: "size=512k",
+      """
+      serialq run true
+      mount -t tmpfs -o mode=700,size=16k tmpfs "$SERIALQ_DIR/default/log"
+      head -c 1M /dev/zero >"$SERIALQ_DIR/default/log/fill" 2>/dev/null
+      serialq add 'echo text' >ids
+      serialq wait 2 2>waited; echo $?
+      serialq status >status; serialq show 2 >shown
+      """)
+    #expect(outcome.text == "1\n", "\(outcome.errorText)")
+    for name in ["waited", "status", "shown"] {
+      let text = try content(scene.path(name)).text
+      #expect(text.contains("output is missing in its log: its disk was full"), "\(name): \(text)")
+    }
+  }
+
   private func inMount(options: String, _ script: String) throws -> Outcome {
     try write(Bytes(script.utf8), to: scene.path("script"))
     return try scene.script(

@@ -129,6 +129,7 @@ extension ShowCommand: Subcommand {
     lines.append(("umask", String(job.context.umask, digits: 4, radix: 8)))
     lines += limits(job)
     lines.append(("added", Humanize.moment(job.added)))
+    if let missing = job.missingText { lines.append(("missing", missing)) }
     if let started = job.started { lines.append(("started", Humanize.moment(started))) }
     if let suspended = job.suspendedSince {
       lines.append(("suspended", Humanize.moment(suspended)))
@@ -142,7 +143,6 @@ extension ShowCommand: Subcommand {
       let name = job.suspendedSince == nil ? "not ended" : "not suspended"
       lines.append((name, Visible.text(left)))
     }
-    if let reason = job.execution?.unlogged { lines.append(("not logged", Visible.text(reason))) }
     if let hook = job.over?.hookFailure { lines.append(("on-finish", hook.outcomeText)) }
     if let pid = job.running?.pid { lines.append(("process", "\(pid)")) }
     lines.append(("log", ShellQuote.word(folder.log(job.id))))

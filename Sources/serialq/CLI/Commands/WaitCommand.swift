@@ -109,6 +109,7 @@ extension WaitCommand: Subcommand {
       try session.refuseOwnQueue("wait", waiting.queue, named: waiting.queueName)
     } reading: { (waiting) throws(Failure) in
       session.report(try waiting.look(), in: waiting.folder)
+      if let text = waiting.newShortage() { session.output.message("serialq: \(text)") }
     } reporting: { fault in
       session.output.message(fault.description)
     }

@@ -46,7 +46,7 @@ extension StatusReport {
       let delay = job.delay(now)
       return Waiting(
         count: queue.count(.waiting), next: job.id, title: job.title,
-        delay: delay > 0 ? .nanoseconds(delay) : nil)
+        delay: delay > 0 ? .nanoseconds(delay) : nil, shortage: queue.shortage)
     }
     bar = progress.bar
     left = queue.isPaused ? nil : progress.left(queue)

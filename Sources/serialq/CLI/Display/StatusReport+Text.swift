@@ -87,7 +87,9 @@ extension StatusReport {
       if pause == nil, running.isEmpty, !hasRunner {
         lines.append(StyledLine("No runner is active.", .yellow))
       }
-      if pause == nil, running.isEmpty, hasRunner, waiting.delay == nil, hasFinishHook {
+      if let shortage = waiting.shortage {
+        lines.append(StyledLine("The runner \(shortage)", .yellow))
+      } else if pause == nil, running.isEmpty, hasRunner, waiting.delay == nil, hasFinishHook {
         // Only the runner knows; between two jobs, it does little else for long.
         lines.append(StyledLine("The on-finish command of the last job may be running."))
       }

@@ -70,6 +70,8 @@ struct StatusReport: Equatable {
     var title: String
     /// Time left until the earliest start.
     var delay: Duration?
+    /// That the next job cannot be started for want of something.
+    var shortage: String?
   }
 
   struct Pause: Equatable {

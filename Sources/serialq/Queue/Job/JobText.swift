@@ -53,6 +53,11 @@ extension Job {
 
   /// The outcome, as a phrase to follow "job 3".
   package var outcomeText: String {
+    guard let reason = execution?.unlogged else { return outcome }
+    return "\(outcome); output is missing in its log: \(Visible.text(reason).cut(to: 1_000))"
+  }
+
+  private var outcome: String {
     let time = elapsed.map { " after \(Humanize.duration($0))" } ?? ""
     let how = ending?.outcomeText ?? ""
     switch (state, ending) {
@@ -74,6 +79,13 @@ extension Job {
     case (.running, _):
       return "has been running\(elapsed.map { " for \(Humanize.duration($0))" } ?? "")"
     }
+  }
+
+  /// What is missing to start the job, and since when; nil if nothing is.
+  package var missingText: String? {
+    guard let missing = waiting?.missing else { return nil }
+    let since = waiting?.missingSince.map { ", since \(Humanize.moment($0))" } ?? ""
+    return Visible.text(missing).cut(to: 1_000) + since
   }
 
   /// The jobs that this one requires, or the job because of which it was skipped.
@@ -121,6 +133,14 @@ extension Job {
       json.member("log", folder.log(id))
       json.member("onFinishFailure", failure: over?.hookFailure)
     }
+  }
+}
+
+extension Queue {
+  /// That the next job cannot be started for want of something that comes back; nil if it can.
+  package var shortage: String? {
+    guard !isPaused, let job = firstWaiting, let missing = job.missingText else { return nil }
+    return "cannot start job \(job.id) yet: \(missing)"
   }
 }
 

@@ -37,6 +37,14 @@ extension Run {
   /// With or without regard to the results of other jobs.
   func freed(_ isFree: Bool) -> Run? { whileWaiting { $0.isFree = isFree } }
 
+  /// A runner could not start the job for want of this; it tries again.
+  package func postponed(for missing: Bytes, at now: Timestamp) -> Run? {
+    whileWaiting {
+      $0.missing = missing
+      $0.missingSince = $0.missingSince ?? now
+    }
+  }
+
   /// Flush it before the process is started.
   package func started(
     at clocks: ClockReading, hasTerminal: Bool, launch: Launch? = nil

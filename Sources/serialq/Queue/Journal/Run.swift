@@ -28,6 +28,10 @@ package struct Run: Equatable, Sendable {
     package internal(set) var isFree = false
     /// Whether the last attempt had a terminal.
     var hadTerminal = false
+    /// What is missing to start the job, so that a runner tries again; as text.
+    package internal(set) var missing: Bytes?
+    /// When it was missing first.
+    package internal(set) var missingSince: Timestamp?
   }
 
   package struct Running: Equatable, Sendable {
@@ -183,6 +187,8 @@ extension Run.Waiting {
     self.due = date == nil ? nil : due
     try coder.flag("free", &isFree)
     try coder.flag("terminal", &hadTerminal)
+    try coder.bytes("missing", &missing)
+    if missing != nil { try coder.time("missingSince", &missingSince) }
   }
 }
 

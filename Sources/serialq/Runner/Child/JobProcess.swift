@@ -30,7 +30,9 @@ struct JobProcess {
 
   /// The descriptor of the lock in the child; high, to avoid collisions with descriptors in
   /// scripts.
-  static let lockDescriptor: Int32 = 63
+  ///
+  /// Within the limit of `ulimit -n`; a child inherits that, and so finds the same number.
+  static let lockDescriptor = Int32(max(4, min(63, sysconf(Int32(_SC_OPEN_MAX)) - 1)))
 
   /// The arguments, starting with the program to search for.
   var arguments: [Bytes] {

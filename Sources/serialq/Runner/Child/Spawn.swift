@@ -79,7 +79,7 @@ extension JobProcess {
   ) -> Failure {
     Failure(
       what, String(cString: strerror(error)),
-      next: Failure.advice(on: error, of: "posix_spawn"), code: code)
+      next: Failure.advice(on: error, of: "posix_spawn"), code: code, number: error)
   }
 
   /// The paths at which the program may be.

@@ -102,7 +102,13 @@ struct RandomStates {
     switch int(0...2) {
     case 0:
       run.phase = .waiting(
-        Run.Waiting(rank: maybe(rank()), due: maybe(clocks()), isFree: bool(), hadTerminal: bool()))
+        Run.Waiting(
+          rank: maybe(rank()), due: maybe(clocks()), isFree: bool(), hadTerminal: bool(),
+          missing: maybe(text()), missingSince: maybe(time())))
+      if case .waiting(var waiting) = run.phase, waiting.missing == nil {
+        waiting.missingSince = nil
+        run.phase = .waiting(waiting)
+      }
     case 1:
       run.phase = .running(
         Run.Running(
