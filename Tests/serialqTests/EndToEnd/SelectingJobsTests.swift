@@ -1,4 +1,5 @@
 import Foundation
+@testable import SerialqQueue
 import SerialqSystem
 import Testing
 
@@ -57,5 +58,35 @@ import Testing
     #expect(try scene.listedIDs("--name", "c") == [])
     let shown = try scene.serialq("show", "--json", "2", "1").text.split(separator: "\n")
     #expect(shown.count == 2 && shown.first?.contains("\"id\":2,") == true)
+  }
+
+  // Fails if a script continues as if something was done: return `.success` for no job.
+  @Test("a command for all jobs of a state refuses if there is none, and says what waits")
+  func nothing() throws {
+    try scene.add("true")
+    for words in [["cancel", "--running"], ["retry", "--failed"], ["ack", "--all"]] {
+      let state = words[0] == "cancel" ? "running" : "open"
+      expectRefusal(
+        try scene.serialq(words), "queue default: no job is \(state); 1 waits")
+    }
+    expectRefusal(
+      try scene.serialq("retry", "--all"), "queue default: no job is without success; 1 waits")
+    #expect(try scene.serialq("run").code == 0)
+    expectRefusal(
+      try scene.serialq("cancel", "--all"), "queue default: no job is waiting or running")
+  }
+
+  // Fails if a cancelled job stays, or one that succeeded runs again.
+  @Test("retry --all queues again what cancel --all cancelled, and all else that did not succeed")
+  func retryAll() throws {
+    try scene.add("true", "exit 3")
+    #expect(try scene.serialq("run").code == 1)
+    #expect(try scene.serialq("ack", "2").code == 0)
+    try scene.add("true", "true")
+    #expect(try scene.serialq("pause").code == 0)
+    #expect(try scene.serialq("cancel", "--all").code == 0)
+    #expect(try scene.states() == [.succeeded, .failed, .cancelled, .cancelled])
+    #expect(try scene.serialq("retry", "--all").code == 0)
+    #expect(try scene.states() == [.succeeded, .waiting, .waiting, .waiting])
   }
 }

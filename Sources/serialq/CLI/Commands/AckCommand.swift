@@ -46,12 +46,11 @@ extension AckCommand: Subcommand {
             """)
       }
       let open = jobs.filter(\.isOpen)
+      guard !open.isEmpty else { throw queue.nothing("open", in: self.queue) }
       for job in open { changes.change(job.id) { $0.acknowledged() } }
       return open
     }
-    session.confirm(
-      jobs.isEmpty
-        ? "serialq: no job of queue \(self.queue) is open" : "serialq: acknowledged \(jobs.text)")
+    session.confirm("serialq: acknowledged \(jobs.text)")
     return .success
   }
 }

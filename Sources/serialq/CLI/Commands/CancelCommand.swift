@@ -27,7 +27,7 @@ extension CancelCommand: Subcommand {
       are skipped. Jobs that run --after it are skipped when their turn comes. All processes of a \
       running job receive SIGTERM, and SIGKILL 10 seconds later. Returns without waiting for the \
       end of the job: serialq wait ID does that. If the runner of the job died, starts another, \
-      which then runs the waiting jobs.
+      which then runs the waiting jobs. Fails if there is nothing to cancel.
       """
     ],
     options: [
@@ -66,10 +66,6 @@ extension CancelCommand: Subcommand {
       // Only a runner terminates an orphaned job and records its end.
       if !queue.running.isEmpty { try BackgroundRunner.own.ensure(folder) }
     }
-    if jobs.isEmpty {
-      session.confirm("serialq: queue \(self.queue) has nothing to cancel")
-      return .success
-    }
     let waiting = jobs.filter { $0.state == .waiting }
     if !waiting.isEmpty { session.confirm("serialq: cancelled \(waiting.text)") }
     guard let job = jobs.first(where: { $0.state == .running }) else { return .success }
@@ -86,8 +82,13 @@ extension CancelCommand: Subcommand {
   private func wanted(in queue: Queue) throws(Failure) -> [Job] {
     let running = queue.running.compactMap(queue.job)
     switch self.jobs {
-    case .running: return running
-    case .all: return running + queue.waiting
+    case .running:
+      guard !running.isEmpty else { throw queue.nothing("running", in: self.queue) }
+      return running
+    case .all:
+      let jobs = running + queue.waiting
+      guard !jobs.isEmpty else { throw queue.nothing("waiting or running", in: self.queue) }
+      return jobs
     case .selected(let selection):
       let jobs = try queue.jobs(selection, in: self.queue)
       if let job = jobs.first(where: \.state.isOver) {

@@ -149,6 +149,19 @@ extension Session {
   }
 }
 
+extension Queue {
+  /// The failure of a command for all jobs of some state, of which there is none.
+  ///
+  /// A script must not continue as if something was done: `add` can return before its job starts.
+  func nothing(_ state: String, in name: String) -> Failure {
+    let waiting = count(.waiting)
+    let rest = waiting == 0 ? "" : "; \(waiting) \(waiting == 1 ? "waits" : "wait")"
+    return Failure(
+      "queue \(name)", "no job is \(state)\(rest)",
+      next: "Nothing was changed. See the jobs: \(serialq) list\(QueueName.option(for: name))")
+  }
+}
+
 extension [Job] {
   /// `job 3`, or `4 jobs`.
   var text: String {

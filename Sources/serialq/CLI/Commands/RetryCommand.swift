@@ -7,6 +7,8 @@ struct RetryCommand: Equatable {
   var queue: String
   /// Empty for all open jobs.
   var jobs: JobSelection
+  /// Instead, all jobs that did not succeed, cancelled ones too.
+  var all = false
   var isFirst: Bool
 }
 
@@ -14,7 +16,7 @@ extension RetryCommand: Subcommand {
   static let spec = CommandSpec(
     name: .retry,
     summary: "queue finished jobs again",
-    synopsis: ["retry [options] ID...", "retry [options] --failed"],
+    synopsis: ["retry [options] ID...", "retry [options] --failed", "retry [options] --all"],
     description: [
       """
       The job waits again with the same id, command, directory and environment, and with all its \
@@ -24,12 +26,14 @@ extension RetryCommand: Subcommand {
       """,
       """
       --failed selects all open jobs: those that failed or were skipped and are not acknowledged, \
-      in their order.
+      in their order. --all selects all that did not succeed, also those that were cancelled or \
+      are acknowledged. Fails if there is none.
       """,
     ],
     options: [
       .queue,
       OptionSpec(.failed, help: "All open jobs: failures and skipped jobs."),
+      OptionSpec(.all, help: "All jobs that did not succeed, cancelled ones too."),
       OptionSpec(.first, help: "Puts the jobs before all waiting jobs, not at the end."),
     ],
     operands: .jobIDs,
@@ -42,7 +46,9 @@ extension RetryCommand: Subcommand {
   static func takes(_ job: Job) -> Bool { job.state.isOver }
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    self.init(queue: queue, jobs: try words.someJobs(or: [.failed]), isFirst: words.has(.first))
+    self.init(
+      queue: queue, jobs: try words.someJobs(or: [.failed, .all]), all: words.has(.all),
+      isFirst: words.has(.first))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
@@ -51,7 +57,12 @@ extension RetryCommand: Subcommand {
     let jobs = try session.change(self.queue) { (changes, _) throws(Failure) in
       let queue = changes.queue
       let jobs =
-        self.jobs.isEmpty ? queue.openJobs : try queue.jobs(self.jobs, in: self.queue)
+        all
+        ? queue.jobs.filter { $0.state.isOver && $0.state != .succeeded }
+        : self.jobs.isEmpty ? queue.openJobs : try queue.jobs(self.jobs, in: self.queue)
+      guard !jobs.isEmpty else {
+        throw queue.nothing(all ? "without success" : "open", in: self.queue)
+      }
       if let job = jobs.first(where: { !$0.state.isOver }) {
         let option = QueueName.option(for: self.queue)
         let (state, next) =
@@ -68,10 +79,6 @@ extension RetryCommand: Subcommand {
     } then: { (folder, queue) throws(Failure) in
       changed = queue
       try session.startRunner(folder, queue)
-    }
-    if jobs.isEmpty {
-      session.confirm("serialq: no job of queue \(self.queue) is open")
-      return .success
     }
     let them = jobs.count == 1 ? "it" : "them"
     let note = skipped.isEmpty ? "" : ", and \(skipped.text) skipped because of \(them)"
