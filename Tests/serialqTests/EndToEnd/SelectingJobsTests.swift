@@ -89,4 +89,20 @@ import Testing
     #expect(try scene.serialq("retry", "--all").code == 0)
     #expect(try scene.states() == [.succeeded, .waiting, .waiting, .waiting])
   }
+
+  // Fails if an id that was given is called unknown, or one that was not is called removed.
+  @Test("a job that was removed is said to be, with the setting that removes jobs")
+  func removed() throws {
+    try scene.add("true", "true", "true", "true")
+    #expect(try scene.serialq("run").code == 0)
+    #expect(try scene.serialq("set", "keep", "1").code == 0)
+    for words in [["wait", "2"], ["show", "2"], ["log", "2"], ["add", "--after", "2", "true"]] {
+      expectRefusal(try scene.serialq(words), "job 2: it was removed (keep 1)")
+    }
+    expectRefusal(try scene.serialq("retry", "1-3"), "jobs 1-3: they were removed (keep 1)")
+    #expect(try scene.serialq("set", "keep", "all").code == 0)
+    #expect(try scene.serialq("clean").code == 0)
+    expectRefusal(try scene.serialq("show", "4"), "job 4: it was removed (clean)")
+    expectRefusal(try scene.serialq("show", "5"), "job 5: queue default has no such job")
+  }
 }

@@ -23,6 +23,9 @@ package struct JobSelection: Equatable, Sendable {
 
   package var isEmpty: Bool { parts.isEmpty }
 
+  /// Whether it has ids only, and no label.
+  package var isOfIDs: Bool { parts.allSatisfy { if case .ids = $0 { true } else { false } } }
+
   /// Whether it can mean one job only.
   package var namesOneJob: Bool {
     guard let part = parts.first, parts.count == 1 else { return false }
@@ -92,10 +95,14 @@ extension Queue {
   ) throws(Failure) -> ArraySlice<Job> {
     let part = jobs(in: range)
     guard part.isEmpty else { return part }
+    let (isOne, keep) = (range.count == 1, settings.keep)
     let last = jobs.last.map { "its last job is \($0.id)" } ?? "it has no jobs"
     throw Failure(
-      range.count == 1 ? "job \(range.text)" : "jobs \(range.text)",
-      "queue \(name) has no such job; \(last)",
+      "\(isOne ? "job" : "jobs") \(range.text)",
+      // Every id below the next one was given. With keep, a clean in between makes no difference.
+      range.upperBound < nextID
+        ? "\(isOne ? "it was" : "they were") removed (\(keep.map { "keep \($0)" } ?? "clean"))"
+        : "queue \(name) has no such job; \(last)",
       next: "See all with: \(serialq) list\(QueueName.option(for: name))")
   }
 
