@@ -27,6 +27,11 @@ import Testing
     ]
     for words in values {
       #expect(try scene.serialq(["set"] + words).code == 0)
+      let shown = try scene.serialq("set", words[0])
+      #expect(shown.code == 0 && shown.errors.isEmpty)
+      let isQuoted = words[1].contains(" ")
+      let quoted = "'\(words[1].replacing("'", with: "'\\''"))'\n"
+      #expect(shown.text == (isQuoted ? quoted : "\(words[1])\n"))
     }
     let table = try scene.serialq("set").text
     // Read back by a shell, it sets the same.

@@ -16,6 +16,11 @@ enum Suggestion {
     return best?.name
   }
 
+  /// A question to follow what is wrong with `word`; empty if no candidate is close enough.
+  static func question(about word: Bytes, among candidates: [String]) -> String {
+    closest(to: word, among: candidates).map { "; did you mean \($0)?" } ?? ""
+  }
+
   /// The edit distance with transpositions of adjacent bytes (optimal string alignment).
   ///
   /// O(a × b) time, O(b) space.

@@ -17,8 +17,10 @@ struct SetCommand: Equatable {
   }
 
   var queue: String
-  /// Nil shows the settings.
+  /// Nil shows the settings, or one.
   var change: Change?
+  /// The setting to show; nil for all.
+  var shown: String?
 }
 
 extension SetCommand: Subcommand {
@@ -26,7 +28,7 @@ extension SetCommand: Subcommand {
     name: .set,
     summary: "show or change the settings of a queue",
     synopsis: [
-      "set [options]", "set [options] on-failure continue|stop",
+      "set [options] [NAME]", "set [options] on-failure continue|stop",
       "set [options] on-finish|on-idle|on-ask|launcher 'COMMAND'", "set [options] keep N",
       "set [options] shell PATH", "set [options] log-limit SIZE", "set [options] tty on|off",
     ],
@@ -86,18 +88,19 @@ extension SetCommand: Subcommand {
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
     self.init(queue: queue, change: try Self.change(words))
+    if change == nil { shown = words.operands.first?.text }
   }
 
   private static func change(_ words: ParsedArguments) throws(Failure) -> Change? {
     guard let name = words.operands.first else { return nil }
     let names = settings.map(\.name)
     guard names.contains(name.text) else {
-      let meant = Suggestion.closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
+      let meant = Suggestion.question(about: name, among: names)
       throw words.misused(Visible.text(name), "not a setting\(meant)")
     }
+    guard words.operands.count > 1 else { return nil }
     guard words.operands.count == 2 else {
-      let why = words.operands.count == 1 ? "no value is given" : "takes only one value"
-      throw words.misused(name.text, why)
+      throw words.misused(name.text, "takes only one value")
     }
     let value = words.operands[1]
     let choices = settings.first { $0.name == name.text }?.choices ?? []
@@ -153,7 +156,7 @@ extension SetCommand: Subcommand {
       let found = try session.readQueue(named: queue)?.1
       if found == nil { session.reportNoJobs(in: queue) }
       let settings = found?.settings ?? Queue().settings
-      session.output.result(settings.table)
+      session.output.result(shown.map { settings.value($0) + "\n" } ?? settings.table)
       return .success
     }
     if case .shell(let path?) = change, try !FileSystem.isExecutable(path) {
@@ -215,18 +218,22 @@ extension SetCommand: Subcommand {
 extension Memory.Settings {
   /// The settings in the form that `serialq set` accepts.
   fileprivate var table: String {
-    func line(_ hook: Hook?) -> String { hook.map { ShellQuote.word($0.line) } ?? "''" }
-    return """
-      on-failure  \(stopsOnFailure ? "stop" : "continue")
-      on-finish   \(line(onFinish))
-      on-idle     \(line(onIdle))
-      on-ask      \(line(onAsk))
-      keep        \(keep.map { "\($0)" } ?? "all")
-      shell       \(ShellQuote.word(shell ?? Command.standardShell))
-      log-limit   \(logLimit.map { Humanize.size(Int64($0)) } ?? "none")
-      tty         \(terminal ? "on" : "off")
-      launcher    \(launcher.map { ShellQuote.word($0) } ?? "''")
+    SetCommand.settings.map { "\($0.name.padded(to: 12))\(value($0.name))\n" }.joined()
+  }
 
-      """
+  /// The value of one of them.
+  fileprivate func value(_ name: String) -> String {
+    func line(_ text: Bytes?) -> String { text.map { ShellQuote.word($0) } ?? "''" }
+    return switch name {
+    case "on-failure": stopsOnFailure ? "stop" : "continue"
+    case "on-finish": line(onFinish?.line)
+    case "on-idle": line(onIdle?.line)
+    case "on-ask": line(onAsk?.line)
+    case "shell": line(shell ?? Command.standardShell)
+    case "log-limit": logLimit.map { Humanize.size(Int64($0)) } ?? "none"
+    case "tty": terminal ? "on" : "off"
+    case "launcher": line(launcher)
+    default: keep.map { "\($0)" } ?? "all"
+    }
   }
 }
