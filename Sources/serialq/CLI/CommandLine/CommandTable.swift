@@ -17,7 +17,13 @@ enum CommandTable {
     (["rm", "remove", "delete"], "cancel (waiting) or clean (done)", "cancel"),
     (["kill"], "cancel", "cancel"),
     (["stop"], "cancel (job) or pause (queue)", "pause"),
+    (["suspend"], "pause --now", "pause"),
+    (["unpause", "continue"], "resume", "resume"),
     (["restart", "requeue"], "retry", "retry"),
+    (["enqueue", "submit", "push"], "add", "add"),
+    (["reset"], "cancel --all and then clean --all", "clean"),
+    (["config"], "set", "set"),
+    (["groups"], "queues", "queues"),
     (["tail", "follow"], "log -f", "log"),
     (["cat", "output"], "log", "log"),
     (["fg", "answer", "send", "dtach", "tty"], "attach", "attach"),
@@ -26,6 +32,24 @@ enum CommandTable {
     (["ps", "jobs"], "list", "list"),
     (["history"], "list or report", "report"),
     (["version"], "--version, or help", "help"),
+  ]
+
+  /// Options of other programs, the option that a command needs for the answer, and what does the
+  /// same here.
+  static let otherOptions: [(words: [String], option: OptionName, meant: String)] = [
+    (["-V"], .version, "--version"),
+    (["-l", "-L", "--label", "--title"], .name, "--name"),
+    (["-w", "--dir", "--cwd", "--wd", "--working-directory"], .directory, "--directory"),
+    (["-d"], .ifOK, "--if-ok"),
+    (["-D"], .after, "--after"),
+    (["--priority", "--prio", "--immediate"], .first, "--first, or serialq move"),
+    (["--delay"], .retryDelay, "--retry-delay, or a sleep as the start of the command"),
+    (["-j", "--jobs", "--parallel"], .queue, "another --queue for each job at a time"),
+    (["-g", "--group"], .queue, "--queue"),
+    (["--waiting", "--queued"], .state, "--state waiting"),
+    (["--running"], .state, "--state running"),
+    (["--tail"], .lines, "--lines, or --follow"),
+    (["--retry", "--resume-failed"], .retries, "--retries"),
   ]
 
   /// The specifications of all commands.
@@ -172,7 +196,7 @@ struct OptionSpec {
 struct OptionValue {
   /// Determines how a value is validated, and how a shell completes it.
   enum Kind: Equatable {
-    case file, directory, queue, text, assignment, commandLine, duration, signal, key, jobID
+    case file, directory, queue, text, label, assignment, commandLine, duration, signal, key, jobID
     /// One or more jobs.
     case jobIDs
     /// At least 1.

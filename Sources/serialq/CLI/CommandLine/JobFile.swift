@@ -45,6 +45,17 @@ enum JobFile {
     return commands
   }
 
+  /// The quote that is open at the end of a command line, if that is certain.
+  ///
+  /// Nil for several lines: of those, a shell runs the first before it reads the next, and a
+  /// here-document can have any quotes.
+  static func openQuote(in text: Bytes) -> Character? {
+    guard !text.contains(UInt8(ascii: "\n")) else { return nil }
+    var line = Line()
+    _ = line.append(text[...])
+    return line.openQuote
+  }
+
   private static func lines(of text: Bytes) -> [ArraySlice<UInt8>] {
     let mark: Bytes = [0xEF, 0xBB, 0xBF]
     return text.dropFirst(text.starts(with: mark) ? mark.count : 0).split(
@@ -55,8 +66,9 @@ enum JobFile {
 extension JobFile {
   /// A command line under construction: the parts of lines joined by backslashes.
   ///
-  /// Tracks quotes only as far as their reading is certain. After `$'` and after a command
-  /// substitution in double quotes, shells differ or nest: then nothing counts as open.
+  /// Tracks quotes only as far as their reading is certain. After `$'`, after a backquote, which
+  /// changes what a backslash does, and after a command substitution in double quotes, shells
+  /// differ or nest: then nothing counts as open.
   fileprivate struct Line {
     private(set) var bytes = Bytes()
     private var quote: UInt8?
@@ -97,7 +109,7 @@ extension JobFile {
         quote = nil
       case _ where quote == UInt8(ascii: "'"):
         break
-      case UInt8(ascii: "`") where quote != nil:
+      case UInt8(ascii: "`"):
         giveUp()
       case UInt8(ascii: "$") where quote != nil:
         if next == UInt8(ascii: "(") || next == UInt8(ascii: "{") { giveUp() }

@@ -61,8 +61,9 @@ extension JobOptions {
     ),
     .queue,
     OptionSpec(
-      .name, short: "n", value: OptionValue(.text, "LABEL"),
-      help: "A label that lists show for the job."
+      .name, short: "n", value: OptionValue(.label, "LABEL"),
+      help: "A label that lists show for the job.",
+      details: "It cannot be a number or a range, which are ids."
     ),
     OptionSpec(
       .directory, short: "C", value: OptionValue(.directory, "DIR"),
@@ -134,7 +135,7 @@ enum JobSource: Equatable {
     try words.refuse(.shell, with: .file)
     guard let first = words.operands.first else {
       if words.afterDashes { throw words.misused("--", "no program follows it") }
-      return line.map { .command(.shell($0)) } ?? file.map { .file($0) }
+      return try line.map(Self.shell) ?? file.map { .file($0) }
     }
     if file != nil || line != nil {
       let option = file == nil ? "--shell" : "--file"
@@ -142,9 +143,17 @@ enum JobSource: Equatable {
     }
     if words.operands.count == 1, !words.afterDashes {
       guard !first.allSatisfy(\.isSpace) else { throw words.misused("''", "the command is empty") }
-      return .command(.shell(first))
+      return try shell(first)
     }
     guard !first.isEmpty else { throw words.misused("''", "a program's name cannot be empty") }
     return .command(.arguments(words.operands))
+  }
+
+  /// A command line, as a file can have it.
+  private static func shell(_ line: Bytes) throws(Failure) -> Self {
+    guard let quote = JobFile.openQuote(in: line) else { return .command(.shell(line)) }
+    throw Failure(
+      Visible.text(line).cut(to: 60), "a quote (\(quote)) is open at its end",
+      next: "Nothing was changed. A program and its arguments need no quotes after --.")
   }
 }

@@ -28,6 +28,9 @@ extension ParsedArguments {
     guard !value.contains(0) else { return "a value cannot contain a NUL byte" }
     switch kind {
     case .text: return nil
+    case .label:
+      return JobSelection(value).isOfIDs
+        ? "a label cannot be a number or a range, which are ids" : nil
     case .file: return value.isEmpty ? "a file's name cannot be empty" : nil
     case .directory: return value.isEmpty ? "a directory's name cannot be empty" : nil
     case .queue: return QueueName.fault(in: value)
@@ -55,8 +58,8 @@ extension ParsedArguments {
       return equals == 0 ? "the variable has no name" : nil
     case .choice(let choices):
       guard !choices.contains(where: { $0.utf8.elementsEqual(value) }) else { return nil }
-      let meant = Suggestion.closest(to: value, among: choices).map { "; did you mean \($0)?" }
-      return "not one of \(choices.joined(separator: ", "))\(meant ?? "")"
+      let meant = Suggestion.question(about: value, among: choices)
+      return "not one of \(choices.joined(separator: ", "))\(meant)"
     }
   }
 

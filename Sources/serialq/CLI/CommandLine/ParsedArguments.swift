@@ -52,8 +52,7 @@ struct ParsedArguments {
       if name == Bytes(OptionName.host.rawValue.utf8) {
         throw HostOption.misused("it must precede the command")
       }
-      let meant = Suggestion.closest(to: name, among: known.map(\.name.rawValue))
-      throw unknown(Bytes("--") + name, meant: meant.map { "--\($0)" })
+      throw unknown(Bytes("--") + name, name: name[...])
     }
     let attached = equals.map { Bytes(word[($0 + 1)...]) }
     guard option.value == nil else {
@@ -70,13 +69,10 @@ struct ParsedArguments {
     var cluster = word.dropFirst()
     while let letter = cluster.popFirst() {
       guard let option = command.allOptions.first(where: { $0.short?.asciiValue == letter }) else {
-        // `-json` may be a long option with a missing dash.
-        let meant = Suggestion.closest(
-          to: Bytes(word.dropFirst()), among: command.allOptions.map(\.name.rawValue)
-        )
         // The first byte of a multibyte character: the message shows the whole word instead.
         let named = letter < 0x80 ? [UInt8(ascii: "-"), letter] : word
-        throw unknown(named, meant: word.count > 2 ? meant.map { "--\($0)" } : nil)
+        // `-json` may be a long option with a missing dash.
+        throw unknown(named, name: word.count > 2 ? word.dropFirst() : [])
       }
       guard option.value == nil else {
         let value = cluster.isEmpty ? rest.popFirst() : Bytes(cluster)
@@ -117,9 +113,16 @@ struct ParsedArguments {
     throw misused("--\(one.rawValue)", "cannot be combined with --\(other.rawValue)\(why)")
   }
 
-  private func unknown(_ word: Bytes, meant: String?) -> Failure {
-    let suggestion = meant.map { "; did you mean \($0)?" } ?? ""
-    return misused(Visible.text(word), "unknown option of \(command.name.rawValue)\(suggestion)")
+  /// The failure of an unknown option, which may be one of another program, or be misspelled.
+  private func unknown(_ word: Bytes, name: ArraySlice<UInt8>) -> Failure {
+    let known = command.allOptions
+    let close = Suggestion.closest(to: Bytes(name), among: known.map(\.name.rawValue))
+    let other = CommandTable.otherOptions.first { (words, option, _) in
+      words.contains(word.text) && known.contains { $0.name == option }
+    }
+    let meant = close.map { "--\($0)" } ?? other?.meant
+    let question = meant.map { "; did you mean \($0)?" } ?? ""
+    return misused(Visible.text(word), "unknown option of \(command.name.rawValue)\(question)")
   }
 
   func misused(_ what: String, _ why: String) -> Failure {

@@ -40,4 +40,17 @@ import Testing
       #expect(meant.split(separator: " ").contains(Substring(command)), "\(meant)")
     }
   }
+
+  // Fails if an option of another program is also one here, or its answer names none.
+  @Test("options of other programs lead to options that exist")
+  func otherOptions() {
+    for (words, option, meant) in CommandTable.otherOptions {
+      #expect(meant.contains("--\(option.rawValue)"), "\(meant)")
+      for spec in CommandTable.commands.map(\.allOptions)
+      where spec.contains(where: { $0.name == option }) {
+        let known = spec.flatMap { [$0.long, $0.short.map { "-\($0)" } ?? ""] }
+        #expect(Set(known).isDisjoint(with: words), "\(words)")
+      }
+    }
+  }
 }

@@ -127,7 +127,8 @@ struct Completion: Equatable {
     case .signal: (.words(SignalName.all.map { Candidate(word: $0) }), [])
     case .choice(let choices): (.words(choices.map { Candidate(word: $0) }), [])
     case .countOrAll: (.words([Candidate(word: "all")]), [])
-    case .text, .assignment, .commandLine, .count, .countOrNone, .duration, nil: (.words([]), [])
+    case .text, .label, .assignment, .commandLine, .count, .countOrNone, .duration, nil:
+      (.words([]), [])
     }
   }
 
