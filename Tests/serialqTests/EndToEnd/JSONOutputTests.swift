@@ -7,10 +7,10 @@ import Testing
 @Suite final class JSONOutputTests: SceneSuite {
   private static let fields: Set<String> = [
     "id", "state", "command", "shell", "label", "key", "directory", "input", "exitCode", "signal",
-    "attempt", "added", "started", "ended", "duration", "timeout", "retries", "retryDelay", "ifOk",
+    "pid", "attempt", "added", "started", "ended", "duration", "timeout", "retries", "retryDelay",
+    "ifOk",
     "after", "skippedBecause", "suspended", "tty", "asks", "unlogged", "unreachable", "launcher",
-    "log",
-    "onFinishFailure",
+    "log", "onFinishFailure",
   ]
 
   // Fails if a field is missing, renamed, or of another type.
@@ -41,7 +41,8 @@ import Testing
     #expect(jobs[2]["command"] as? [String] == ["echo", "a b", ""])
     #expect(jobs[2]["shell"] is NSNull && jobs[2]["label"] as? String == "two words")
     for field in [
-      "started", "ended", "duration", "attempt", "exitCode", "signal", "suspended", "unreachable",
+      "started", "ended", "duration", "attempt", "pid", "exitCode", "signal", "suspended",
+      "unreachable",
     ] {
       #expect(jobs[3][field] is NSNull, "\(field)")
     }
@@ -58,7 +59,7 @@ import Testing
     let busy = try object(scene.serialq("--json"))
     let members: Set = [
       "version", "queue", "paused", "runner", "damaged", "openFailures", "onIdleFailure", "counts",
-      "running",
+      "running", "obstacle",
     ]
     #expect(Set(busy.keys) == members && Set(none.keys) == members)
     #expect(none["runner"] as? Bool == false && busy["runner"] as? Bool == true)
@@ -72,8 +73,30 @@ import Testing
     let running = try #require(busy["running"] as? [String: Any])
     #expect(Set(running.keys) == Self.fields && running["id"] as? Int == 3)
     #expect(running["ended"] is NSNull && running["started"] is String)
+    #expect(try running["pid"] as? Int == Int(scene.waitForProcess(of: 3)))
+    #expect(busy["obstacle"] is NSNull && none["obstacle"] is NSNull)
     try gate.open()
     #expect(try run.wait().code == 1)
+  }
+
+  // Fails if the JSON has another reason than the text, or none.
+  @Test("status says why no job starts")
+  func obstacles() throws {
+    func reason() throws -> [String?] {
+      let found = try object(scene.serialq("--json"))["obstacle"] as? [String: Any]
+      return [found?["reason"] as? String, (found?["job"] as? Int).map { "\($0)" }]
+    }
+    try scene.add("echo up; read x <gate; exit 3", "true")
+    #expect(try reason() == ["no-runner", nil])
+    #expect(try scene.serialq("pause").code == 0)
+    #expect(try reason() == ["paused", nil])
+    #expect(try scene.serialq("set", "on-failure", "stop").code == 0)
+    #expect(try scene.serialq("resume").code == 0)
+    try scene.waitForLog(1, "up\n")
+    #expect(try reason() == [nil, nil])
+    try gate.open()
+    #expect(try scene.serialq("wait", "1").code == 3)
+    #expect(try reason() == ["failure", "1"])
   }
 
   // Fails if a single id is not an array, or a range is printed as its ends.

@@ -62,8 +62,7 @@ extension JobOptions {
     .queue,
     OptionSpec(
       .name, short: "n", value: OptionValue(.label, "LABEL"),
-      help: "A label that lists show for the job.",
-      details: "It cannot be a number or a range, which are ids."
+      help: "A label that lists show for the job."
     ),
     OptionSpec(
       .directory, short: "C", value: OptionValue(.directory, "DIR"),

@@ -136,13 +136,22 @@ extension StatusCommand: Subcommand {
   private func members(
     of queue: Queue, _ folder: QueueFolder
   ) throws(Failure) -> (inout JSONWriter) -> Void {
-    let hasRunner = try RunnerLock.isHeld(folder)
+    let report = try StatusReport(folder, queue, QueueProgress(queue))
     let damaged = try folder.hasDamagedLines() ? folder.damaged : nil
     return { json in
       json.member("queue", folder.name)
       if queues == .all { json.member("error", nil as Bytes?) }
       json.member("paused", queue.isPaused)
-      json.member("runner", hasRunner)
+      json.member("runner", report.hasRunner)
+      json.key("obstacle")
+      if let (reason, job) = report.obstacle {
+        json.object { json in
+          json.member("reason", Bytes(reason.rawValue.utf8))
+          json.member("job", job)
+        }
+      } else {
+        json.null()
+      }
       json.member("damaged", damaged)
       json.member("openFailures", queue.openCount)
       json.member("onIdleFailure", failure: queue.memory.idleHookFailure)

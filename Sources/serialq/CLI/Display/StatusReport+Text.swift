@@ -84,14 +84,15 @@ extension StatusReport {
       var words = "\(waiting.count) waiting, next is job \(waiting.next)"
       if let delay = waiting.delay { words += " in \(Humanize.seconds(delay))" }
       lines.append(StyledLine("\(words): \(waiting.title)"))
-      if pause == nil, running.isEmpty, !hasRunner {
-        lines.append(StyledLine("No runner is active.", .yellow))
-      }
       if let shortage = waiting.shortage {
         lines.append(StyledLine("The runner \(shortage)", .yellow))
-      } else if pause == nil, running.isEmpty, hasRunner, waiting.delay == nil, hasFinishHook {
-        // Only the runner knows; between two jobs, it does little else for long.
+      }
+      switch obstacle?.reason {
+      case .noRunner: lines.append(StyledLine("No runner is active.", .yellow))
+      case .onFinish:
         lines.append(StyledLine("The on-finish command of the last job may be running."))
+      // Their lines are above.
+      case .paused, .failure, .suspended, .orphan, .shortage, .delay, nil: break
       }
     }
     if waiting == nil && running.isEmpty {

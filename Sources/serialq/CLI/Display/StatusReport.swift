@@ -79,6 +79,13 @@ struct StatusReport: Equatable {
     var because: JobID?
   }
 
+  /// Why the queue starts no job, by the names of the JSON.
+  enum Obstacle: String {
+    case paused, failure, suspended, orphan, shortage, delay
+    case noRunner = "no-runner"
+    case onFinish = "on-finish"
+  }
+
   var queue: String
   var troubles: [Trouble] = []
   /// The number of open jobs that are not shown.
@@ -135,6 +142,21 @@ struct StatusReport: Equatable {
     if detail.hasAdvice { blocks.append(advice) }
     return Array(
       blocks.filter { !$0.isEmpty }.joined(separator: detail.hasGaps ? [StyledLine()] : []))
+  }
+
+  /// Why no job starts, and the job that is the cause, if one is.
+  ///
+  /// Nil if one runs under its runner, or if none waits in a queue that is not paused.
+  var obstacle: (reason: Obstacle, job: JobID?)? {
+    if let pause { return (pause.because == nil ? .paused : .failure, pause.because) }
+    if let job = running.first(where: { $0.guardian != .runner }) { return (.orphan, job.id) }
+    if let job = running.first { return job.suspended.map { _ in (.suspended, job.id) } }
+    guard let waiting else { return nil }
+    if !hasRunner { return (.noRunner, nil) }
+    if waiting.shortage != nil { return (.shortage, waiting.next) }
+    if waiting.delay != nil { return (.delay, waiting.next) }
+    // Only the runner knows; between two jobs, it does little else for long.
+    return hasFinishHook ? (.onFinish, nil) : nil
   }
 
   /// The time until a displayed duration changes; nil if there is none.

@@ -108,6 +108,7 @@ extension Job {
       json.member("input", folder.input(of: self))
       json.member("exitCode", exitCode)
       json.member("signal", signalName)
+      json.member("pid", running?.pid.map { Int($0) })
       json.member("attempt", state == .waiting && !hasRun ? nil : attempts)
       json.member("added", added.rfc3339)
       json.member("started", started?.rfc3339)
