@@ -46,7 +46,7 @@ import Testing
     try second.waitForOutput("begun")
     #expect(try scene.states() == [.running, .waiting, .waiting])
     try gate.open()
-    for (run, code) in [(first, 1), (second, 0)] as [(_, Int32)] {
+    for (run, code) in [(first, 1), (second, 0)] as [(LaunchedProgram, Int32)] {
       let outcome = try run.wait()
       #expect(outcome.code == code)
       #expect(outcome.text == "begun\nover\ntwo\nthree\n")

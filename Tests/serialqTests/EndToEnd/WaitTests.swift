@@ -76,8 +76,10 @@ import Testing
   // Fails if older failures, or those of other jobs, count.
   @Test("run with one command exits as that command did, whatever other jobs did")
   func runCodes() throws {
-    let lines = [("exit 7", 7), ("kill -9 $$", 137), ("no-such-program", 127), ("true", 0)]
-    for (line, code) in lines as [(String, Int32)] {
+    let lines: [(String, Int32)] = [
+      ("exit 7", 7), ("kill -9 $$", 137), ("no-such-program", 127), ("true", 0),
+    ]
+    for (line, code) in lines {
       #expect(try scene.serialq("run", "-c", line).code == code)
     }
     #expect(try scene.serialq("run", "--timeout", "1", "exec sleep 1000").code == 124)
