@@ -185,7 +185,6 @@ final class AttachTests: SceneSuite {
     try first.type("lost")
     try second.type("two")
     for terminal in [first, second] { try terminal.waitForLine("got two") }
-    #expect(try scene.serialq("show", "1").text.contains("2 terminals"))
     try second.press(#"C-\"#)
     try second.waitForLine("serialq: job 1 continues")
     try first.waitForLine("serialq: this terminal types again")

@@ -75,7 +75,7 @@ import Testing
     let clock = try ShiftedClock(scene)
     try clock.set(86_400)
     let ahead = try scene.serialq("run", "echo first; exit 3", change: clock.change)
-    #expect(ahead.code == 1)
+    #expect(ahead.code == 3)
     #expect(try scene.serialq("run", "echo second").code == 0)
     let status = try scene.serialq("status")
     #expect(status.text.contains("failed with exit code 3") && status.text.contains(", just now"))

@@ -70,8 +70,8 @@ final class LiveRunTests: SceneSuite {
     let title = "job 1 failed with exit code 3 after TIME: read x <gate; exit 3"
     try terminal.waitFor("the end") { screen in
       screen.map { $0.replacing(/after \S+:/, with: "after TIME:") } == [
-        "serialq: \(title)", "See its output: serialq log 1", "serialq: \(title)",
-        "See its output: serialq log 1", "3", "$",
+        "serialq: \(title)", "See its output: serialq log 1", "Mark as seen: serialq ack --all",
+        "serialq: \(title)", "See its output: serialq log 1", "3", "$",
       ]
     }
   }
@@ -105,7 +105,8 @@ final class LiveRunTests: SceneSuite {
     try terminal.resize(columns: 40, rows: 4)
     try wait("Job 1 will be retried in 9d 23h.", "[.........] 0 of 1 done")
     try terminal.press("C-c")
-    try wait("$")
+    // The shell ends the line of a program that a signal has ended.
+    try wait("", "$")
   }
 
   // Fails if an incomplete line of a job is drawn unescaped.
@@ -166,6 +167,7 @@ final class LiveRunTests: SceneSuite {
       begun
       [1] was cancelled after TIME
       serialq: stopped by SIGINT; nothing waits
+
       $
       """)
     try terminal.type("stty -g | cmp - before && echo same", until: "same")

@@ -55,7 +55,9 @@ import Testing
     #expect(waited.code == 1)
     #expect(
       waited.errorText.hasPrefix("serialq: job 2 was skipped because job 1 did not succeed"))
-    #expect(waited.errorText.hasSuffix("\nSee why: serialq show 2\n"), "\(waited.errorText)")
+    #expect(
+      waited.errorText.hasSuffix("\nSee why: serialq show 2\nMark as seen: serialq ack --all\n"),
+      "\(waited.errorText)")
     let status = try scene.serialq().text
     #expect(status.hasPrefix("Job 2: [ -e fixed ]\n  was skipped because job 1 did not succeed"))
     #expect(status.contains("Mark as seen:  serialq ack 2\n"), "\(status)")

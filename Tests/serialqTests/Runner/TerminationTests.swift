@@ -83,11 +83,9 @@ import Testing
     #expect(termination.signals(requests, stop: .inOrder, now: 41 + grace) == [SIGKILL])
   }
 
-  // Fails if the sum overflows: any line of the journal is accepted.
-  @Test("a suspension of any length has a sum")
+  // Fails if the sum overflows.
+  @Test("a suspension of any length moves the time limit")
   func longSuspension() {
-    let long = Suspension(since: since, uptime: 0, earlier: .max)
-    #expect(long.total(at: .max) == .max && long.total(at: 0) == .max)
     #expect(Suspension(since: since, uptime: 9).total(at: 5) == 0)
     var requests = Run.Running()
     requests.suspension = Suspension(earlier: .max)

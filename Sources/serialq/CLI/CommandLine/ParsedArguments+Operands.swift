@@ -38,12 +38,6 @@ extension ParsedArguments {
   /// Fails if there are more than `count` operands.
   func refuseOperands(after count: Int = 0) throws(Failure) {
     guard let extra = operands.dropFirst(count).first else { return }
-    // `serialq -q video add make`
-    if command.name == .status, let meant = CommandName(called: extra) {
-      throw Failure(
-        Visible.text(extra), "the command must precede its options",
-        next: "See: \(serialq) help \(meant.rawValue)")
-    }
     let limit = count == 0 ? "no argument" : "only one argument"
     throw misused(Visible.text(extra), "\(command.name.rawValue) takes \(limit)")
   }

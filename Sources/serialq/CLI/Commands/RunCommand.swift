@@ -31,8 +31,8 @@ extension RunCommand: Subcommand {
       """
       Ctrl-C cancels the running job and starts no other. If the terminal closes, or on SIGTERM, \
       the job is ended too, but counts as interrupted, which is a failure. While run follows \
-      another runner, none of them affects the job. With one command, exits as wait does with its \
-      id; else with 1 if a job of this run did not succeed.
+      another runner, none of them affects the job. For one command, exits as wait ID does; else \
+      with 1 if a job of this run did not succeed.
       """,
     ],
     details: [

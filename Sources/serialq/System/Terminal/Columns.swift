@@ -54,8 +54,9 @@ package struct Columns {
   package func rendered(color: Bool, width: Int? = nil) -> String {
     var used = headings.indices.filter { isUsed[$0] }
     guard let last = used.last else { return "" }
-    // On a narrow terminal, a text in the last column is worth more than those before it.
-    let isText = if case .left = headings[last] { true } else { false }
+    // On a narrow terminal, a text in the last column is worth more than those before it; a remark,
+    // which has no heading, is not.
+    let isText = if case .left(let title) = headings[last] { !title.isEmpty } else { false }
     let least = min(widths[last], (width ?? 0) / 4)
     while let width, isText, used.count > 2, room(for: used, in: width) < least {
       used.remove(at: used.count - 2)

@@ -243,7 +243,6 @@ import Testing
       (["add", "--retries", "-1", "c"], "--retries -1: not a number"),
       (["add", "--retry-delay", "5", "c"], "--retry-delay: it has no effect without --retries"),
       (["status", "a"], "a: status takes no argument"),
-      (["-qa", "add", "b"], "add: the command must precede its options"),
       (["show"], "show: no job is given"),
       (["edit", "1", "-c", "a", "b"], "b: a command cannot be combined with --shell"),
       (["edit", "1", "--"], "--: no program follows it"),

@@ -76,7 +76,7 @@ extension FarQueue {
     tally(endings.count)
     for (number, (line, state, ending)) in endings.enumerated() {
       let run = try scene.serialq(["run"] + options + ["--", "/bin/sh", "-c", line])
-      #expect(run.code == (state == .succeeded ? 0 : 1))
+      #expect(run.code == ending.shellCode.rawValue)
       let job = try #require(try scene.queue().job(number + 1))
       #expect(ownOutput(try scene.log(job.id)).isEmpty, "\(line)")
       if case .killed(let signal) = ending, !hasPerl {
