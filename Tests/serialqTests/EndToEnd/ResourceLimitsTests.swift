@@ -56,8 +56,8 @@ import Testing
   }
 
   #if os(Linux)
-    // Fails if the job fails, counts an attempt, or is started beside its cancellation; or if the reason
-    // is not told.
+    // Fails if the job fails, counts an attempt, is started beside its cancellation, or the reason is
+    // missing.
     @Test(
       "a job waits while no process can be started, says so, and runs when one can",
       .needs(.cc), .ifFaultsCanBeMade, arguments: [[], ["--tty"]])

@@ -27,7 +27,7 @@
     // Fails if a job is started twice or beside another one, if an added job neither runs nor is
     // reported, if a command exits with 0 for a job that failed, or if one crashes.
     @Test(
-      "whatever eight clients command, and whatever dies, no job is lost, doubled, or misreported",
+      "in a storm of commands and kills, no job is lost, doubled or misreported",
       .shows(Running.orphans, Running.order), .needs(.flock))
     func storm() throws {
       let environment = ProcessInfo.processInfo.environment

@@ -32,7 +32,7 @@ extension Session {
         for view in views.readable where queues != .all || view.hasJobs {
           page.reports.append(try view.report())
         }
-        display?.show(page.lines(in: window), changesIn: page.changesIn, on: &output)
+        display?.show(page.lines(in: window), every: page.interval, on: &output)
       } else if display == nil {
         for line in news { output.result("\(line)\n") }
         try output.flush()

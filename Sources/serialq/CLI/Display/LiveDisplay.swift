@@ -44,9 +44,9 @@ struct LiveDisplay {
     return window
   }
 
-  /// Draws a frame; the next is due in `changesIn`, when a displayed time changes.
-  mutating func show(_ lines: [StyledLine], changesIn: Duration?, on output: inout Output) {
-    next = changesIn.map { Clock.monotonic() + Clock.nanoseconds($0) }
+  /// Draws a frame; the next is due after `interval`, in which a displayed time changes.
+  mutating func show(_ lines: [StyledLine], every interval: Duration?, on output: inout Output) {
+    next = interval.map { Clock.monotonic() + Clock.nanoseconds($0) }
     output.show(lines, columns: window.columns, color: color)
   }
 

@@ -34,20 +34,19 @@ struct RunDisplay {
     }
     let now = Clock.reading()
     let suspended = queue.suspended.first
-    var second =
-      suspended != nil ? nil : view.running.first?.elapsed.map { Humanize.rest(of: 1, after: $0) }
+    var isMoving = suspended == nil && !view.running.isEmpty
     if queue.running.isEmpty, case .later(let due) = queue.next(now: now) {
       let delay = Duration.nanoseconds(due - now.monotonic)
       let id = queue.firstWaiting.map { "Job \($0.id)" } ?? "The next job"
       view.note = "\(id) will be retried in \(Humanize.seconds(delay))."
-      second = Humanize.untilLess(than: delay)
+      isMoving = true
     }
     if let suspended {
       let option = QueueName.option(for: follower.queueName)
       view.note = "Job \(suspended.id) is suspended; continue it: \(serialq) resume\(option)"
     }
     if isStopping { view.note = "Stopping the job; interrupt again to kill it." }
-    display.show(view.lines(in: window), changesIn: second, on: &output)
+    display.show(view.lines(in: window), every: isMoving ? .seconds(1) : nil, on: &output)
   }
 
   private mutating func title(of job: Job) -> String {

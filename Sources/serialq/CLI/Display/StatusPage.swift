@@ -38,6 +38,6 @@ struct StatusPage: Equatable {
   /// The suggested commands.
   var advice: [StyledLine] { reports.flatMap(\.advice) }
 
-  /// The time until a displayed duration changes; nil if there is none.
-  var changesIn: Duration? { reports.compactMap(\.changesIn).min() }
+  /// How often a displayed duration changes; nil if there is none.
+  var interval: Duration? { reports.compactMap(\.interval).min() }
 }

@@ -159,15 +159,12 @@ struct StatusReport: Equatable {
     return hasFinishHook ? (.onFinish, nil) : nil
   }
 
-  /// The time until a displayed duration changes; nil if there is none.
-  var changesIn: Duration? {
-    let seconds = running.filter { $0.suspended == nil }.compactMap {
-      $0.elapsed.map { Humanize.rest(of: 1, after: $0) }
+  /// How often a displayed duration changes; nil if there is none.
+  var interval: Duration? {
+    if waiting?.delay != nil || running.contains(where: { $0.suspended == nil }) {
+      return .seconds(1)
     }
-    let delay = waiting?.delay.map(Humanize.untilLess)
-    let ages = (troubles.map(\.age) + running.map(\.suspended) + [pause?.age]).compactMap { age in
-      age.map { Humanize.rest(of: 60, after: $0) }
-    }
-    return (seconds + [delay].compactMap(\.self) + ages).min()
+    let ages = troubles.map(\.age) + running.map(\.suspended) + [pause?.age]
+    return ages.contains { $0 != nil } ? .seconds(60) : nil
   }
 }

@@ -44,8 +44,7 @@ struct WaitDisplay {
     // The queues run at the same time.
     view.left = known.count == lefts.count ? known.max() : nil
     view.note = "Waiting for \(subject): \(view.bar.running) running, \(view.bar.waiting) waiting."
-    let second = view.running.compactMap { $0.elapsed.map { Humanize.rest(of: 1, after: $0) } }
-      .min()
-    display.show(view.lines(in: window), changesIn: second, on: &output)
+    let interval: Duration? = view.running.isEmpty ? nil : .seconds(1)
+    display.show(view.lines(in: window), every: interval, on: &output)
   }
 }

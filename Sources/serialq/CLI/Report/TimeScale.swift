@@ -56,16 +56,11 @@ struct TimeScale: Equatable {
 
   /// The position of a moment; O(log n).
   func place(of moment: Timestamp) -> Double {
-    var low = 0
-    var high = points.count
-    while high - low > 1 {
-      let middle = (low + high) / 2
-      if points[middle].moment <= moment.microseconds { low = middle } else { high = middle }
-    }
-    guard low < points.count else { return 0 }
-    let before = points[low]
-    guard low + 1 < points.count else { return before.place }
-    let after = points[low + 1]
+    let next = firstIndex(upTo: points.count) { points[$0].moment <= moment.microseconds }
+    guard next > 0 else { return points.first?.place ?? 0 }
+    let before = points[next - 1]
+    guard next < points.count else { return before.place }
+    let after = points[next]
     let length = after.moment - before.moment
     guard length > 0 else { return before.place }
     let share = Double(moment.microseconds - before.moment) / Double(length)

@@ -36,19 +36,6 @@ package enum Humanize {
     "\(moment.day) \(moment.time) \(moment.zone)"
   }
 
-  /// The time until a growing duration reaches the next multiple of `seconds`.
-  package static func rest(of seconds: Int64, after duration: Duration) -> Duration {
-    let (whole, attoseconds) = max(.zero, duration).components
-    return .seconds(seconds - whole % seconds)
-      - Duration(secondsComponent: 0, attosecondsComponent: attoseconds)
-  }
-
-  /// The time until a shrinking duration loses a full second.
-  package static func untilLess(than duration: Duration) -> Duration {
-    Duration(secondsComponent: 0, attosecondsComponent: duration.components.attoseconds)
-      + .milliseconds(1)
-  }
-
   /// Formats an estimate, rounded up to its precision: `2s`, `20s`, `5m`, `2h 10m` or `3d 04h`.
   package static func about(_ duration: Duration) -> String {
     func rounded(_ unit: Int64) -> Int64 {

@@ -248,16 +248,16 @@ import Testing
   }
 
   // Fails if a live display is not updated when the text of a time changes.
-  @Test("the report returns when the text of a time in it changes")
+  @Test("the report returns how often the text of a time in it changes")
   func times() {
     var report = busy
-    #expect(report.changesIn == .seconds(1))
+    #expect(report.interval == .seconds(1))
     report.running = []
-    #expect(report.changesIn == .seconds(50))
+    #expect(report.interval == .seconds(60))
     report.waiting?.delay = .milliseconds(12_250)
-    #expect(report.changesIn == .milliseconds(251))
+    #expect(report.interval == .seconds(1))
     report.waiting = nil
     report.troubles = []
-    #expect(report.changesIn == nil)
+    #expect(report.interval == nil)
   }
 }
