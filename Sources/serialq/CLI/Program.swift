@@ -84,6 +84,7 @@ struct Session {
     guard let folder = try spool().existingQueue(named: Bytes(name.utf8)) else { return nil }
     var reader = JournalReader(folder)
     report(try reader.read(each: each).damaged, in: folder)
+    reader.takeReports()
     return (folder, reader.queue)
   }
 

@@ -106,6 +106,7 @@ package struct Follower {
   ) throws(Failure) {
     var seen = FollowerState.Changes()
     seen.replaced = try reader.read { entry, before, _ in seen.note(entry, before) }.replaced
+    reader.takeReports()
     for action in state.advance(seen, to: queue) { try perform(action, &output, &last) }
     isFirstLook = false
   }

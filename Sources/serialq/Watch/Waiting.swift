@@ -60,6 +60,7 @@ package struct Waiting {
   package mutating func look() throws(Failure) -> [DamagedLine] {
     let isOver = try end?.isOver() ?? true
     let news = try reader.read()
+    reader.takeReports()
     damaged += news.damaged
     if news.applied > 0 { failedStarts = 0 }
     for id in ids where queue.job(id) == nil {

@@ -155,6 +155,23 @@ import Testing
     #expect(try content(scene.path("page")).text.contains("launcher, job 4711, node n2"))
   }
 
+  // Fails if the wait is a part of the duration, or is known only at the end.
+  @Test("the duration of a job leaves out the wait in the engine that its launcher reports")
+  func engineWait() throws {
+    // By a clock that is ahead, so that all until the end was a wait.
+    try setLauncher(
+      "echo started 4000000000.5 >>$SERIALQ_RESULT; echo up; read x <gate; echo exit 0 >>$SERIALQ_RESULT"
+    )
+    try scene.addRunning("true", until: "up\n")
+    #expect(try scene.serialq("show", "1").text.contains(/\nwaited +.+ in its engine\n/))
+    try gate.open()
+    #expect(try scene.serialq("wait", "1").code == 0)
+    let job = try scene.listed()[0]
+    let launcher = try #require(job["launcher"] as? [String: Any])
+    #expect(launcher["started"] as? String == "2096-10-02T07:06:40.500000Z")
+    #expect(job["duration"] as? Double == 0)
+  }
+
   // Fails if the children of the launcher are signaled, SIGKILL comes first, or the next job starts
   // before the launcher has ended.
   @Test(

@@ -77,7 +77,7 @@ extension LogCommand: Subcommand {
     let selection = jobs.isEmpty ? JobSelection(try lastJob(of: queue, in: &session)) : jobs
     let (folder, _, jobs) = try session.readJobs(selection, in: queue)
     for job in jobs where !session.output.readerIsGone {
-      let launch = job.launch(in: folder)
+      let launch = job.execution?.launch
       if jobs.count > 1 || self.jobs.isEmpty || launch != nil, session.messageTraits.isTerminal {
         // On the same terminal, the output before may lack its last newline.
         if session.traits.isTerminal { session.output.endLine() }

@@ -107,11 +107,12 @@ extension ShowCommand: Subcommand {
   }
 
   /// The launcher of the attempt, and what it reported.
-  private func launcherLines(_ job: Job, _ folder: QueueFolder) -> [(String, String)] {
-    guard let launch = job.launch(in: folder) else { return [] }
+  private func launcherLines(_ job: Job) -> [(String, String)] {
+    guard let launch = job.execution?.launch else { return [] }
+    let wait = "\(Humanize.duration(.nanoseconds(job.engineWait))) in its engine"
     let values = [
       ("launcher", launch.command), ("launched as", launch.job), ("node", launch.node),
-      ("lost", launch.lost),
+      ("waited", job.engineWait > 0 ? Bytes(wait.utf8) : nil), ("lost", launch.lost),
     ]
     return values.compactMap { name, value in value.map { (name, Visible.text($0)) } }
   }
@@ -137,7 +138,7 @@ extension ShowCommand: Subcommand {
     lines += terminalState(job, folder)
     if let ended = job.ended { lines.append(("ended", Humanize.moment(ended))) }
     if job.hasRun { lines.append(("attempt", "\(job.attempts)")) }
-    lines += launcherLines(job, folder)
+    lines += launcherLines(job)
     if !job.exitText.isEmpty { lines.append(("exit", job.exitText)) }
     if let left = job.execution?.left {
       let name = job.suspendedSince == nil ? "not ended" : "not suspended"

@@ -76,6 +76,7 @@ private struct StatusWatch: WatchedQueue {
       guard !isFirst, let job = entry.job.flatMap(queue.job) else { return }
       lines += Self.lines(about: job, before: before, of: queueName)
     }
+    reader.takeReports()
     damaged = news.damaged
     progress.update(queue, changes: reader.changes)
     if isFirst {

@@ -31,8 +31,10 @@ extension Job {
   /// The latest attempt, up to now if it is running; nil if its start is unknown.
   func attempt(at now: ClockReading) -> Attempt? {
     guard let started else { return nil }
+    let wait = engineWait
     return Attempt(
-      start: started, nanoseconds: state == .running ? sinceStart(now) : duration, ended: ended,
+      start: Timestamp(microseconds: started.microseconds + wait / 1_000),
+      nanoseconds: state == .running ? sinceStart(now).map { $0 - wait } : duration, ended: ended,
       state: state)
   }
 }

@@ -30,11 +30,11 @@ extension Job {
     return state == .waiting && retriesUsed > 0 ? "retrying" : "\(state.name)"
   }
 
-  /// The duration of the attempt without suspensions, so far if it is running.
+  /// The duration of the attempt without suspensions and the wait in an engine, so far if it is running.
   package var elapsed: Duration? {
     if let duration { return .nanoseconds(duration) }
     guard state == .running else { return nil }
-    return running(Clock.reading()).map { .nanoseconds($0) }
+    return running(Clock.reading()).map { .nanoseconds(max(0, $0 - engineWait)) }
   }
 
   /// The label as a column or a message shows it: not more than 40 columns.
@@ -130,7 +130,7 @@ extension Job {
       json.member("unlogged", execution?.unlogged)
       json.member("unreachable", execution?.left)
       json.key("launcher")
-      if let launch = launch(in: folder) { launch.write(to: &json) } else { json.null() }
+      if let launch = execution?.launch { launch.write(to: &json) } else { json.null() }
       json.member("log", folder.log(id))
       json.member("onFinishFailure", failure: over?.hookFailure)
     }
@@ -163,6 +163,7 @@ extension Launch {
       json.member("command", command)
       json.member("job", job)
       json.member("node", node)
+      json.member("started", started?.rfc3339)
       json.member("lost", lost)
     }
   }

@@ -22,6 +22,10 @@ extension Launch {
         (ending, lost) = (nil, reason.isEmpty ? Self.noReason : reason)
       case "job": job = value.isEmpty ? nil : value
       case "node": node = value.isEmpty ? nil : value
+      case "started":
+        // No date is later.
+        guard let seconds = Double(value.text), 0..<253_402_300_800 ~= seconds else { continue }
+        started = Timestamp(microseconds: Int64(seconds * 1e6))
       default:
         guard let result = Self.ending(word, value) else { continue }
         (ending, lost) = (result, nil)
@@ -85,13 +89,15 @@ extension QueueFolder {
   }
 }
 
-extension Job {
-  /// The launcher of the last attempt with what it reported, so far if the job is running.
-  package func launch(in folder: QueueFolder) -> Launch? {
-    guard var launch = execution?.launch, state == .running else { return execution?.launch }
-    _ = launch.take(folder.launcherReport(id))
-    // Only its end says that.
-    launch.lost = nil
-    return launch
+extension JournalReader {
+  /// Takes what the launchers of running jobs have reported so far, which the journal has not.
+  package mutating func takeReports() {
+    for job in queue.running.compactMap(queue.job) {
+      guard var launch = job.execution?.launch else { continue }
+      _ = launch.take(folder.launcherReport(job.id))
+      // Only its end says that.
+      launch.lost = nil
+      if let run = job.run.reported(launch) { queue.apply(.run(job.id, run)) }
+    }
   }
 }

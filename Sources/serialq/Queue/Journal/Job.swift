@@ -92,9 +92,17 @@ extension Job {
     state.isOver ? run.ending : nil
   }
 
-  /// Nanoseconds; nil if the end was not observed.
+  /// Nanoseconds without the wait in an engine; nil if the end was not observed.
   package var duration: Int64? {
-    if case .ended(_, _, let duration)? = over?.outcome { duration } else { nil }
+    if case .ended(_, _, let whole)? = over?.outcome { max(0, whole - engineWait) } else { nil }
+  }
+
+  /// Nanoseconds between the start of the launcher and that of the job; 0 if unknown.
+  ///
+  /// Not longer than the attempt: the clock of the launcher may be another one.
+  package var engineWait: Int64 {
+    guard let started, let begun = execution?.launch?.started else { return 0 }
+    return min(begun, ended ?? Clock.now()).nanoseconds(since: started)
   }
 
   /// The job because of which this one was skipped.

@@ -6,7 +6,7 @@ import SerialqSystem
 /// compaction replaced the file, and when lines already read were truncated because their flush
 /// failed.
 package struct JournalReader {
-  package private(set) var queue = Queue()
+  package internal(set) var queue = Queue()
   /// Grows whenever the queue changes, for what is derived from it.
   package private(set) var changes = 0
   package let folder: QueueFolder

@@ -104,6 +104,9 @@ extension Run {
     return whileRunning { $0.question = question }
   }
 
+  /// The launcher of the running job has reported this.
+  func reported(_ launch: Launch) -> Run? { whileRunning { $0.execution.launch = launch } }
+
   /// Processes of the running job cannot be signaled.
   package func left(_ processes: Bytes) -> Run? { whileRunning { $0.execution.left = processes } }
 

@@ -8,6 +8,8 @@ package struct Launch: Equatable, Sendable {
   package var job: Bytes?
   /// Where the engine executes it.
   package var node: Bytes?
+  /// When the engine began to execute it, by the clock of the launcher.
+  package var started: Timestamp?
   /// Why the end of the job is unknown, once the launcher has ended; as text.
   package var lost: Bytes?
 
@@ -31,6 +33,7 @@ extension Launch {
     var new = launch ?? Launch(command: command)
     try coder.bytes("job", &new.job)
     try coder.bytes("node", &new.node)
+    try coder.time("begun", &new.started)
     try coder.bytes("lost", &new.lost)
     launch = new
   }

@@ -50,6 +50,7 @@ struct SlurmQueue: FarQueue {
     let shown = try scene.serialq("show", "\(count)").text
     #expect(shown.contains("node         n\(count % 3 + 1)\n"), "\(shown)")
     #expect(shown.contains("launched as  "), "\(shown)")
+    #expect(shown.contains(/waited +.+ in its engine\n/), "\(shown)")
     try queue.expectNothingLeft()
   }
 

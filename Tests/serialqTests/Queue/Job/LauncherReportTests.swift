@@ -53,12 +53,15 @@ import Testing
     #expect(result(of: "exit 3\nexit 1") == .ended(.exited(3)))
   }
 
-  // Fails if the first result or name counts, or a name overrides a result.
+  // Fails if the first result or name counts, a name overrides a result, or a date overflows.
   @Test("the last result counts, wherever the job and the node are named")
   func last() {
     let (result, launch) = taken(
-      "job 4\nexit 1\nnode n1\nlost it\njob 5\nexit 2\nnode n2\nunknown\n")
-    #expect(result == .ended(.exited(2)))
+      """
+      job 4\nexit 1\nnode n1\nlost it\nstarted 7\njob 5\nexit 2\nnode n2\nstarted 2.000001
+      started 253402300800\nstarted -1\nstarted 1e300\nstarted nan\nstarted 1.N\nunknown\n
+      """)
+    #expect(result == .ended(.exited(2)) && launch.started == Timestamp(microseconds: 2_000_001))
     #expect(launch.job == Bytes("5") && launch.node == Bytes("n2"))
   }
 
@@ -67,6 +70,20 @@ import Testing
   func long() {
     let reason = String(repeating: "x", count: 5_000)
     #expect(result(of: "lost \(reason)\n") == .lost(Bytes(reason.utf8.prefix(1_000))))
+  }
+
+  // Fails if an engine's clock that differs makes a duration negative, or longer than the attempt.
+  @Test(
+    "the wait in the engine, in seconds, is a part of the attempt",
+    arguments: [(-9, 0), (4, 4), (99, 10)])
+  func wait(begun: Int64, wait: Int64) {
+    func after(_ seconds: Int64) -> Timestamp { Timestamp(microseconds: seconds * 1_000_000) }
+    let launch = Launch(command: [], started: after(begun))
+    let run = Run().started(at: moment(.epoch), hasTerminal: false, launch: launch)?
+      .ended(.ended(.exited(0), .itself, duration: 10_000_000_000), at: after(10))
+    var job = Job(1, order())
+    job.run = run ?? Run()
+    #expect(job.duration == (10 - wait) * 1_000_000_000)
   }
 
   // Fails if the exit code of a launcher is taken for that of the job.

@@ -92,7 +92,9 @@ struct RandomStates {
     Execution(
       started: maybe(time()), hasTerminal: bool(),
       launch: maybe(
-        Launch(command: text(), job: maybe(text()), node: maybe(text()), lost: maybe(text()))),
+        Launch(
+          command: text(), job: maybe(text()), node: maybe(text()), started: maybe(time()),
+          lost: maybe(text()))),
       left: maybe(text()), unlogged: maybe(text()))
   }
 
