@@ -69,7 +69,7 @@ import Testing
     Mistake("show", "99999999999999999999", message: "99999999999999999999: not a job id"),
     Mistake("show", "1", "2", message: "job 2: queue default has no such job"),
     Mistake("show", "-q", "other", "1", message: "queue other: it has no jobs"),
-    Mistake("log", message: "log: no job of queue default has run yet"),
+    Mistake("log", message: "log: queue default has no job that has run"),
     Mistake("log", "7", message: "job 7: queue default has no such job"),
     Mistake("add", "--timeout", "1x", "true", message: "--timeout 1x: not a duration"),
     Mistake("cancel", "--all", "--running", message: "--running: cannot be combined with --all"),

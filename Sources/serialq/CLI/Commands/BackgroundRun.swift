@@ -23,7 +23,7 @@ extension Session {
       count == 1 ? runner.stop(by: signal) : runner.kill()
     }
     // Discards the messages of an earlier runner.
-    if lock != nil { emptyOwnLog() }
+    if lock != nil { _ = ftruncate(STDERR_FILENO, 0) }
     runner.start()
     while !runner.isDone {
       _ = try waitForInput(on: [wakeUp.descriptor], until: nil)
@@ -44,6 +44,4 @@ extension Session {
     try keeper.run()
     return .success
   }
-
-  private func emptyOwnLog() { _ = ftruncate(STDERR_FILENO, 0) }
 }

@@ -117,26 +117,17 @@ extension Completion {
   }
   /// The labels of jobs that begin with these bytes, each with the latest job that has it.
   ///
-  /// Only labels that need no quotes, and that are not taken for an id or an option. Limited as the
-  /// ids are.
+  /// Only labels that need no quotes, and that are not taken for an option. Limited as the ids are.
   static func labels(_ jobs: [Job], startingWith typed: Bytes.SubSequence) -> [Candidate] {
     var seen: Set<Bytes> = []
     var found: [Candidate] = []
     for job in jobs.sorted(by: { $0.id > $1.id }) where found.count < 100 {
       guard let label = job.label, label.starts(with: typed), seen.insert(label).inserted,
-        label.first.map(isLetter) ?? false, label.allSatisfy({ isLetter($0) || isInner($0) })
+        label.first != UInt8(ascii: "-"), ShellQuote.word(label) == label.text
       else { continue }
       let command = StyledLine("job \(job.id): \(job.commandText)").fitted(to: 60)
       found.append(Candidate(word: label.text, meaning: command.rendered(color: false)))
     }
     return found
-  }
-
-  private static func isLetter(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-  }
-
-  private static func isInner(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "._-+@%/".utf8.contains(byte)
   }
 }

@@ -134,7 +134,7 @@ extension LogCommand: Subcommand {
     guard let job = found?.lastStarted else {
       let others = found?.jobs.isEmpty ?? true ? session.queuesWithJobs() : nil
       throw Failure(
-        "log", "no job of queue \(queue) has run yet",
+        "log", "queue \(queue) has no job that has run",
         next: others ?? "Follow them: \(serialq) log\(QueueName.option(for: queue)) -f")
     }
     return job.id

@@ -76,6 +76,8 @@ extension ReportCommand: Subcommand {
       }
       return .success
     }
+    // A page may be replaced: not by that of a misspelled name.
+    if found == nil { _ = try session.spool().queue(named: self.queue) }
     if let (folder, queue) = found {
       report.troubles = try troubles(of: queue, folder)
     }

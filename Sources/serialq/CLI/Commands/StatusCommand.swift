@@ -28,9 +28,9 @@ extension StatusCommand: Subcommand {
       reported, and the exit code is 125.
       """,
       """
-      With -w, updates the display on a terminal until Ctrl-C, which ends it with the signal, as it \
-      ends log -f; otherwise prints the status once, and then a line for each change of a job. The \
-      exit code is 0 for any result of the jobs: wait returns theirs.
+      With -w, updates the display on a terminal; otherwise prints the status once, and then a line \
+      for each change of a job. Both until Ctrl-C or another signal ends it. The exit code is 0 for \
+      any result of the jobs: wait returns theirs.
       """,
     ],
     options: QueueSelection.options + [

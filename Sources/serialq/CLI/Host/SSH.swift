@@ -101,7 +101,7 @@ extension Session {
       }
     }
     // Without a home, ssh works too.
-    return try (try? spool())?.makeFolder(.connections)
+    return try (try? spool())?.makeConnections()
   }
 }
 

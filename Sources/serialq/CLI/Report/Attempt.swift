@@ -46,9 +46,6 @@ struct EarlierAttempts {
   private(set) var byJob: [JobID: [Attempt]] = [:]
   private var latest: [JobID: (number: Int, attempt: Attempt)] = [:]
 
-  /// More could not be distinguished in the drawing.
-  private static let most = 20
-
   /// Records a line, after which the job is this; call it in the order of the journal.
   mutating func take(_ job: Job, at now: ClockReading) {
     guard var attempt = job.attempt(at: now) else { return }
@@ -57,7 +54,7 @@ struct EarlierAttempts {
       attempt = Attempt(start: attempt.start, nanoseconds: nil, ended: nil, state: .interrupted)
     }
     if let before = latest[job.id], before.number < job.attempts {
-      byJob[job.id] = (byJob[job.id] ?? []).suffix(Self.most - 1) + [before.attempt]
+      byJob[job.id, default: []].append(before.attempt)
     }
     latest[job.id] = (job.attempts, attempt)
   }

@@ -88,8 +88,6 @@ enum HTMLStyle {
     .waiting { fill: none; stroke: var(--off); stroke-dasharray: 2.5 2.5; }
     pattern path { fill: none; stroke-width: 2px; }
     .in-failed, .in-killed { stroke: var(--bad); }
-    .in-failed { stroke-width: 3.2px; }
-    .in-killed { stroke-width: 1.6px; }
     .in-timed-out { stroke: var(--late); }
     .in-interrupted { stroke: var(--lost); }
     .in-running { stroke: var(--busy); }
@@ -97,16 +95,13 @@ enum HTMLStyle {
     .cut { fill: var(--cut); stroke: var(--line); stroke-width: 1px; stroke-dasharray: 2 3;
       vector-effect: non-scaling-stroke; }
     .tooltip { fill: transparent; }
-    article { margin: 0; background: var(--card); border: 1px solid var(--line);
-      border-radius: 8px; padding: .8rem 1rem; min-width: 0; }
-    article { margin-top: .8rem; border-left: 6px solid var(--bad); }
-    article:target { outline: 2px solid var(--busy); }
+    article { margin-top: .8rem; background: var(--card); border: 1px solid var(--line);
+      border-left: 6px solid var(--bad); border-radius: 8px; padding: .8rem 1rem; }
     article .id { color: var(--soft); font-weight: 400; }
     pre { margin: .5rem 0; padding: .6rem .8rem; background: var(--page); border-radius: 6px;
       white-space: pre-wrap; overflow-wrap: anywhere; max-height: 26rem; overflow: auto; }
     @media screen and (max-width: 56rem) {
       main { padding: 1.2rem .9rem 3rem; }
-      h1 { font-size: 1.6rem; }
       table, thead, tbody { display: block; }
       thead { position: sticky; top: 0; z-index: 1; }
       tr { display: grid; grid-template-columns: auto 1fr auto auto; column-gap: .6rem;
@@ -120,21 +115,14 @@ enum HTMLStyle {
     }
     @media screen and (max-width: 34rem) {
       .tiles { grid-template-columns: 1fr 1fr; gap: .4rem; }
-      .tiles div { display: flex; justify-content: space-between; align-items: center;
-        padding: .3rem .7rem; }
-      dd { font-size: 1.1rem; }
       tr { grid-template-columns: auto 1fr auto; }
       td.title { grid-row: 2; grid-column: 1 / -1; }
     }
     @media print {
-      :root { --page: #fff; --line: #ccc; }
-      :root { font-size: 11px; }
+      :root { --page: #fff; --line: #ccc; font-size: 11px; }
       body { font-size: 11px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
       main { max-width: none; padding: 0; }
       tr, article, .tiles div { break-inside: avoid; }
-      h2 { break-after: avoid; }
-      th { position: static; }
-      .chart text { font-size: 8px; }
       pre { max-height: none; border: 1px solid var(--line); }
     }
     """

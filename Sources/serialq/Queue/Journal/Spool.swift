@@ -98,18 +98,14 @@ package struct Spool: Equatable, Sendable {
     return (folder, isNew)
   }
 
-  /// A folder in the spool that is not a queue, created if necessary.
-  package func makeFolder(_ folder: PrivateFolder) throws(Failure) -> Bytes {
+  /// The folder for the sockets of connections to other machines, created if necessary.
+  ///
+  /// Not a queue: no name of a queue starts with a dot.
+  package func makeConnections() throws(Failure) -> Bytes {
     try make()
-    let folder = path.appending(path: Bytes(folder.rawValue.utf8))
+    let folder = path.appending(path: Bytes(".ssh"))
     _ = try Spool.make(folder)
     return folder
-  }
-
-  /// Folders in the spool that are not queues: no name of a queue starts with a dot.
-  package enum PrivateFolder: String {
-    /// The sockets of connections to other machines.
-    case connections = ".ssh"
   }
 
   /// Creates a folder outside of the spool if necessary; fails if others can write to it.
