@@ -107,6 +107,21 @@ import Testing
       #expect(try FileSystem.names(in: scene.queueFolder().locks).isEmpty)
     }
 
+    // Fails if the number of the lock counts as wrong, not as more than the runner may have now.
+    @Test("a job waits while its runner may not have the descriptors that it needs")
+    func fewerDescriptors() throws {
+      #expect(try scene.serialq("add", "read x <gate").code == 0)
+      #expect(try scene.serialq("add", "echo two").code == 0)
+      _ = try scene.waitForProcess(of: 1)
+      let runner = try scene.waitForRunner()
+      scene.limitDescriptors(of: runner, to: 40)
+      try gate.open()
+      let wait = try scene.start("wait", "2").waitForErrors("cannot start job 2 yet: ")
+      #expect(wait.errors.text.contains("Too many open files"))
+      scene.limitDescriptors(of: runner, to: 1_024)
+      #expect(try wait.wait().code == 0 && scene.queue().jobs.map(\.attempts) == [1, 1])
+    }
+
     // Fails if the lock of a job has a number that the limit does not allow.
     @Test("jobs run with few descriptors, in the foreground and in the background")
     func descriptors() throws {

@@ -52,6 +52,14 @@ extension Scene {
       Set(try markedProcesses(with: Bytes("SERIALQ_DIR=") + spool))
     }
 
+    /// Sets how many descriptors a process may have, as `prlimit --nofile=COUNT:`.
+    func limitDescriptors(of pid: Int32, to count: UInt) {
+      var limit = rlimit()
+      _ = prlimit(pid, RLIMIT_NOFILE, nil, &limit)
+      limit.rlim_cur = count
+      _ = prlimit(pid, RLIMIT_NOFILE, &limit, nil)
+    }
+
     /// How many descriptors and threads a process has.
     func holdings(of pid: Int32) throws -> Int {
       try ["fd", "task"].map { try FileSystem.names(in: Bytes("/proc/\(pid)/\($0)".utf8)).count }

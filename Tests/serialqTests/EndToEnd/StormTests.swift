@@ -176,20 +176,15 @@
           }
         default:
           guard let pid = try? scene.runner() else { continue }
-          let few = Int.random(in: 0...24, using: &random)
-          setLimit(pid, few)
+          scene.limitDescriptors(of: pid, to: .random(in: 0...64, using: &random))
           usleep(.random(in: 0...200_000, using: &random))
-          setLimit(pid, 1_024)
+          scene.limitDescriptors(of: pid, to: 1_024)
         }
       }
       // A client may follow a queue that another one has paused.
       while !(0..<8).allSatisfy({ (try? FileSystem.status(of: done($0))) != nil }) {
         _ = try? scene.serialq("resume")
       }
-    }
-
-    private func setLimit(_ pid: Int32, _ count: Int) {
-      _ = try? scene.script("prlimit --pid \(pid) --nofile=\(count):")
     }
 
     private func one<T>(_ values: [T]) -> T {

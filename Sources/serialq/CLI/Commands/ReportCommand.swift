@@ -76,8 +76,6 @@ extension ReportCommand: Subcommand {
       }
       return .success
     }
-    // A page may be replaced: not by that of a misspelled name.
-    if found == nil { _ = try session.spool().queue(named: self.queue) }
     if let (folder, queue) = found {
       report.troubles = try troubles(of: queue, folder)
     }
@@ -86,6 +84,8 @@ extension ReportCommand: Subcommand {
       session.output.result(page)
       return .success
     }
+    // Not by the page of a misspelled name.
+    if found == nil { _ = try session.spool().queue(named: self.queue) }
     do throws(Failure) {
       try UserFile.replace(path, by: Bytes(page.utf8))
     } catch {

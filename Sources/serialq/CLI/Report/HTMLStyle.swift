@@ -101,7 +101,6 @@ enum HTMLStyle {
     pre { margin: .5rem 0; padding: .6rem .8rem; background: var(--page); border-radius: 6px;
       white-space: pre-wrap; overflow-wrap: anywhere; max-height: 26rem; overflow: auto; }
     @media screen and (max-width: 56rem) {
-      main { padding: 1.2rem .9rem 3rem; }
       table, thead, tbody { display: block; }
       thead { position: sticky; top: 0; z-index: 1; }
       tr { display: grid; grid-template-columns: auto 1fr auto auto; column-gap: .6rem;

@@ -77,7 +77,9 @@ extension JobProcess {
   private static func failure(
     _ what: String, _ error: Int32, _ code: ExitCode = .cannot
   ) -> Failure {
-    Failure(
+    // EBADF: the limit on open files was lowered below the number of the lock.
+    let error = error == EBADF ? EMFILE : error
+    return Failure(
       what, String(cString: strerror(error)),
       next: Failure.advice(on: error, of: "posix_spawn"), code: code, number: error)
   }
