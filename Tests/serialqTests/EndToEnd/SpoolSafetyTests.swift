@@ -92,7 +92,9 @@ import Testing
 
   // Fails if the advice is about a path that is out of reach, or folders are created before the path
   // is too long.
-  @Test("the folder that blocks the spool is named, and a path that is too long is refused")
+  @Test(
+    "the folder that blocks the spool is named, and a path that is too long is refused",
+    .needs(.setpriv))
   func blocked() throws {
     if geteuid() == 0 {
       let owner = OtherUser(65_534, scene)
