@@ -44,7 +44,7 @@ enum CommandTable {
     (["-D"], .after, "--after"),
     (["--priority", "--prio", "--immediate"], .first, "--first, or serialq move"),
     (["--delay"], .retryDelay, "--retry-delay, or a sleep as the start of the command"),
-    (["-j", "--jobs", "--parallel"], .after, "another --queue for each job at a time"),
+    (["-j", "--jobs", "--parallel"], .queue, "another --queue for each job at a time"),
     (["-g", "--group"], .queue, "--queue"),
     (["--waiting", "--queued"], .state, "--state waiting"),
     (["--running"], .state, "--state running"),
