@@ -39,6 +39,10 @@ import Testing
     #expect(try scene.serialq("report").text == "Queue default is empty.\n")
     #expect(
       try scene.serialq("report", "--html", "-").text.contains("<title>serialq: default: empty"))
+    // Only on standard output: a file may have the page of another queue.
+    try write(Bytes("page"), to: scene.path("page"))
+    expectRefusal(try scene.serialq("report", "--html", "page"), "queue default: no such queue")
+    #expect(try content(scene.path("page")).text == "page")
     #expect(try FileSystem.status(of: scene.spool) == nil)
   }
 

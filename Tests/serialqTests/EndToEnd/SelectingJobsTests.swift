@@ -97,9 +97,10 @@ import Testing
     #expect(try scene.serialq("run").code == 0)
     #expect(try scene.serialq("set", "keep", "1").code == 0)
     for words in [["wait", "2"], ["show", "2"], ["log", "2"], ["add", "--after", "2", "true"]] {
-      expectRefusal(try scene.serialq(words), "job 2: it was removed (keep 1)")
+      expectRefusal(try scene.serialq(words), "job 2: it was removed (keep 1 or clean)")
     }
-    expectRefusal(try scene.serialq("retry", "1-3"), "jobs 1-3: they were removed (keep 1)")
+    expectRefusal(
+      try scene.serialq("retry", "1-3"), "jobs 1-3: they were removed (keep 1 or clean)")
     #expect(try scene.serialq("set", "keep", "all").code == 0)
     #expect(try scene.serialq("clean").code == 0)
     expectRefusal(try scene.serialq("show", "4"), "job 4: it was removed (clean)")

@@ -80,7 +80,7 @@ extension ListCommand: Subcommand {
     let spool = try session.spool()
     var listed: [Listed] = []
     var faults: [Failure] = []
-    for name in try queues.names(in: try session.spool()) {
+    for name in try queues.names(in: spool) {
       do throws(Failure) {
         let queue = try session.readQueue(named: name.text)?.1 ?? Queue()
         if queues != .all, queue.jobs.isEmpty { session.reportNoJobs(in: name.text) }

@@ -84,15 +84,13 @@ extension StatusReport {
       var words = "\(waiting.count) waiting, next is job \(waiting.next)"
       if let delay = waiting.delay { words += " in \(Humanize.seconds(delay))" }
       lines.append(StyledLine("\(words): \(waiting.title)"))
-      if let shortage = waiting.shortage {
-        lines.append(StyledLine("The runner \(shortage)", .yellow))
-      }
       switch obstacle?.reason {
+      case .shortage: lines.append(StyledLine("The runner \(waiting.shortage ?? "")", .yellow))
       case .noRunner: lines.append(StyledLine("No runner is active.", .yellow))
       case .onFinish:
         lines.append(StyledLine("The on-finish command of the last job may be running."))
       // Their lines are above.
-      case .paused, .failure, .suspended, .orphan, .shortage, .delay, nil: break
+      case .paused, .failure, .suspended, .orphan, .delay, nil: break
       }
     }
     if waiting == nil && running.isEmpty {

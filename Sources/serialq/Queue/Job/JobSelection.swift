@@ -99,9 +99,9 @@ extension Queue {
     let last = jobs.last.map { "its last job is \($0.id)" } ?? "it has no jobs"
     throw Failure(
       "\(isOne ? "job" : "jobs") \(range.text)",
-      // Every id below the next one was given. With keep, a clean in between makes no difference.
+      // Every id below the next one was given. With keep, a clean may have come first.
       range.upperBound < nextID
-        ? "\(isOne ? "it was" : "they were") removed (\(keep.map { "keep \($0)" } ?? "clean"))"
+        ? "\(isOne ? "it was" : "they were") removed (\(keep.map { "keep \($0) or clean" } ?? "clean"))"
         : "queue \(name) has no such job; \(last)",
       next: "See all with: \(serialq) list\(QueueName.option(for: name))")
   }
