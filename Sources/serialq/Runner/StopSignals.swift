@@ -8,12 +8,14 @@ package final class StopSignals: Sendable {
 
   /// Installs the handlers.
   ///
-  /// - Parameter hear: Called for each signal, serially, on a Dispatch thread; receives the signal
+  /// - Throws: If no thread can be started.
+  /// - Parameter hear: Called for each signal, serially, on another thread; receives the signal
   ///   and the number of signals so far.
-  package init(_ hear: @escaping @Sendable (_ signal: Int32, _ count: Int) -> Void) {
+  package init(_ hear: @escaping @Sendable (_ signal: Int32, _ count: Int) -> Void) throws(Failure)
+  {
     let received = Locked<[Int32]>([])
     self.received = received
-    listener = SignalListener(SignalListener.ending) { number in
+    listener = try SignalListener(SignalListener.ending) { number in
       hear(
         number,
         received.withLock { received in

@@ -114,7 +114,7 @@
         errno = error
       }
       // The process may have inherited a mask that blocks it.
-      var own = signalSet(SIGIO)
+      var own = signalSet([SIGIO])
       pthread_sigmask(SIG_UNBLOCK, &own, nil)
       let events = DN_MODIFY | DN_CREATE | DN_DELETE | DN_RENAME
       var opened = folders.compactMap { notifying($0, of: events) }
@@ -133,8 +133,8 @@
 
     /// Before the pipe is closed: its number may then be that of another file.
     ///
-    /// A later watch may have its own pipe. No handler runs meanwhile: Dispatch blocks signals in its
-    /// threads, and this one is not in a handler.
+    /// A later watch may have its own pipe. No handler runs meanwhile: the other threads block the signal,
+    /// and this one is not in a handler.
     private static func stopSignaling(_ pipe: WakeUpPipe) {
       _ = signaled.compareExchange(
         expected: pipe.writer, desired: -1, ordering: .sequentiallyConsistent)

@@ -126,36 +126,6 @@ package enum Machine {
         next: "Set a larger one: ulimit -s 1024")
     #endif
   }
-
-  /// Fails unless this many threads can be started.
-  ///
-  /// Dispatch does not report that it cannot start a thread: the program would wait forever, and
-  /// would not receive signals.
-  package static func requireThreads(_ count: Int) throws(Failure) {
-    #if os(Linux)
-      var ends: [Int32] = [0, 0]
-      _ = try retrying("pipe2", "creating a pipe") { pipe2(&ends, O_CLOEXEC) }
-      var threads: [pthread_t] = []
-      var error: Int32 = 0
-      while error == 0, threads.count < count {
-        var thread = pthread_t()
-        // All threads must exist at the same time, so each waits for the end of the pipe. The
-        // descriptor is the argument: a C function has no context.
-        error = pthread_create(
-          &thread, nil,
-          { argument in
-            var byte: UInt8 = 0
-            _ = read(Int32(Int(bitPattern: argument)), &byte, 1)
-            return nil
-          }, UnsafeMutableRawPointer(bitPattern: Int(ends[0])))
-        if error == 0 { threads.append(thread) }
-      }
-      close(ends[1])
-      for thread in threads { pthread_join(thread, nil) }
-      close(ends[0])
-      if error != 0 { throw Failure("pthread_create", error, "starting a thread") }
-    #endif
-  }
 }
 
 /// `umask(2)`, which the static method of the same name hides.

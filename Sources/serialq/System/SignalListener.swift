@@ -1,32 +1,56 @@
-import Dispatch
+import Synchronization
 
-/// Signals delivered through Dispatch, so that no code runs in a signal handler.
+/// Signals that a thread of its own awaits, by `sigwait(3)`, so that no code runs in a handler.
 ///
-/// Replaces the actions of the signals. Spawned children get the default ones back.
+/// Blocks them in the thread that creates it, the only one that can receive signals, until its end.
 package final class SignalListener: Sendable {
-  // Retained only: a released source stops delivering.
-  nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
+  private final class State: Sendable {
+    let isOver = Atomic(false)
+  }
 
-  /// Calls `hear` for each of these signals, serially, on a Dispatch thread.
+  private let numbers: [Int32]
+  private let state = State()
+  private let thread: StartedThread?
+
+  /// Calls `hear` for each of these signals, serially, on its thread.
   ///
-  /// Returns when Dispatch listens, which it begins on another thread: a signal that comes later is heard, and
-  /// one that comes before has its default action.
-  package init(_ numbers: [Int32], _ hear: @escaping @Sendable (_ signal: Int32) -> Void) {
-    let queue = DispatchQueue(label: "serialq.signals")
-    let begun = DispatchGroup()
-    sources = numbers.map { number in
-      begun.enter()
-      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-      source.setEventHandler { hear(number) }
-      source.setRegistrationHandler { begun.leave() }
-      source.resume()
-      return source
+  /// A signal that comes later is heard, even before the thread runs.
+  package init(
+    _ numbers: [Int32], _ hear: @escaping @Sendable (_ signal: Int32) -> Void
+  ) throws(Failure) {
+    self.numbers = numbers
+    guard !numbers.isEmpty else {
+      thread = nil
+      return
     }
-    begun.wait()
     #if !os(Linux)
-      // On Linux, Dispatch has installed an action of its own.
-      for number in numbers { signal(number, SIG_IGN) }
+      // Signals that would be ignored are not awaited there.
+      for number in numbers where !Self.isIgnored(number) { signal(number) { _ in } }
     #endif
+    var own = signalSet(numbers)
+    pthread_sigmask(SIG_BLOCK, &own, nil)
+    do throws(Failure) {
+      thread = try StartedThread { [state] in
+        while true {
+          let number = Self.wait(for: numbers)
+          if state.isOver.load(ordering: .sequentiallyConsistent) { return }
+          hear(number)
+        }
+      }
+    } catch {
+      pthread_sigmask(SIG_UNBLOCK, &own, nil)
+      throw error
+    }
+    thread?.detach()
+  }
+
+  deinit {
+    guard let thread else { return }
+    state.isOver.store(true, ordering: .sequentiallyConsistent)
+    // Before the others are unblocked: what arrives after that is not for the thread.
+    thread.send(numbers[0])
+    var own = signalSet(numbers)
+    pthread_sigmask(SIG_UNBLOCK, &own, nil)
   }
 
   /// The signals that end a command, except those that the process inherited as ignored.
@@ -34,39 +58,29 @@ package final class SignalListener: Sendable {
     [SIGINT, SIGTERM, SIGHUP, SIGQUIT].filter { !isIgnored($0) }
   }
 
-  /// As `init`, until the process ends.
+  /// Waits on this thread for one of these signals, which must be blocked in all.
   ///
-  /// The end of a listener starts a thread, for which the end of the process would wait.
-  package static func listenUntilExit(
-    _ numbers: [Int32], _ hear: @escaping @Sendable (_ signal: Int32) -> Void
-  ) {
-    _ = Unmanaged.passRetained(SignalListener(numbers, hear))
-  }
-
-  /// Waits on this thread for a signal that the process has blocked since its start, by
-  /// `sigwait(3)`.
-  ///
-  /// Unlike listening, receives one that was sent before.
-  package static func wait(for number: Int32) {
-    var awaited = signalSet(number)
+  /// Receives one that was sent before, too.
+  @discardableResult
+  package static func wait(for numbers: [Int32]) -> Int32 {
+    var awaited = signalSet(numbers)
     var received: Int32 = 0
     while sigwait(&awaited, &received) == EINTR {}
+    return received
   }
 
   /// Performs the default action of a signal on this process: terminate, or stop until SIGCONT.
   ///
-  /// Listening resumes after SIGCONT. A call of another machine exits as a shell does instead: ssh would
+  /// Returns after SIGCONT. A call of another machine exits as a shell does instead: ssh would
   /// report a signal as a lost connection.
   package static func obey(_ number: Int32) {
     if HostCall.own != nil, number != SIGTSTP { exit(128 + number) }
     var action = sigaction()
-    // Dispatch's own action, without which it stops receiving the signal.
     sigaction(number, nil, &action)
     signal(number, SIG_DFL)
-    var own = signalSet(number)
+    var own = signalSet([number])
     var before = sigset_t()
-    // Dispatch blocks the signals that it listens to. Unblocked and raised for this thread only: a
-    // process-wide signal could also reach Dispatch.
+    // Raised for this thread only: the others block it.
     pthread_sigmask(SIG_UNBLOCK, &own, &before)
     raise(number)
     pthread_sigmask(SIG_SETMASK, &before, nil)
@@ -95,7 +109,7 @@ package final class SignalListener: Sendable {
 }
 
 /// A set of only these signals.
-package func signalSet(_ signals: Int32...) -> sigset_t {
+package func signalSet(_ signals: [Int32]) -> sigset_t {
   var set = sigset_t()
   sigemptyset(&set)
   for signal in signals { sigaddset(&set, signal) }

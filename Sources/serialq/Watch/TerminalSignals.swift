@@ -11,13 +11,13 @@ package final class TerminalSignals: Sendable {
   private let pending: Locked<Pending>
   private let listener: SignalListener
 
-  /// Calls `wake` on a Dispatch thread after each signal.
-  package init(wake: @escaping @Sendable () -> Void) {
+  /// Calls `wake` on another thread after each signal.
+  package init(wake: @escaping @Sendable () -> Void) throws(Failure) {
     let pending = Locked(Pending())
     self.pending = pending
     // A parent that ignores SIGTSTP cannot continue a stopped process.
     let stop = SignalListener.isIgnored(SIGTSTP) ? [] : [SIGTSTP]
-    listener = SignalListener([SIGWINCH, SIGCONT] + stop) { number in
+    listener = try SignalListener([SIGWINCH, SIGCONT] + stop) { number in
       pending.withLock { pending in
         if number == SIGTSTP { pending.isToStop = true }
         if number == SIGCONT { pending.isContinued = true }

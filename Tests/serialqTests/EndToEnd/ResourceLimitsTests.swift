@@ -26,7 +26,7 @@ import Testing
     // Fails if a pipe or a thread of the check stays open.
     @Test("the check for threads leaves nothing behind")
     func check() throws {
-      for _ in 0..<3_000 { try Machine.requireThreads(1) }
+      for _ in 0..<3_000 { try StartedThread.require(1) }
     }
   #endif
 

@@ -32,7 +32,6 @@ struct AttachWait {
   init(
     for id: JobID, in folder: QueueFolder, leavingBy key: ControlKey
   ) throws(Failure) {
-    try Machine.requireThreads(2)
     let wakeUp = try WakeUpPipe()
     self.wakeUp = wakeUp
     let mode = TerminalMode(of: STDIN_FILENO)
@@ -42,8 +41,8 @@ struct AttachWait {
     self.folder = folder
     detachKey = key
     reader = JournalReader(folder)
-    terminalSignals = TerminalSignals { wakeUp.wake() }
-    signals = StopSignals { signal, count in
+    terminalSignals = try TerminalSignals { wakeUp.wake() }
+    signals = try StopSignals { signal, count in
       guard count > 1 else { return wakeUp.wake() }
       // The main thread should have ended at the first one.
       mode?.restore(on: STDIN_FILENO)

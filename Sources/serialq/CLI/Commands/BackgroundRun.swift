@@ -11,7 +11,7 @@ extension Session {
   /// Runs a queue in the background until it is empty.
   func runInBackground(_ queue: String) throws(Failure) -> ExitCode {
     let folder = try spool().queue(named: queue)
-    try Machine.requireThreads(Runner.threads)
+    try StartedThread.require(Runner.threads)
     // Closing the terminal or logging out must not stop the jobs.
     signal(SIGHUP, SIG_IGN)
     let lock = BackgroundRunner.inheritedLock(folder)
@@ -19,7 +19,7 @@ extension Session {
     let messages = output
     let runner = try Runner(
       folder, .background, lock: lock, say: { messages.message($0) }, wake: { wakeUp.wake() })
-    let signals = StopSignals { signal, count in
+    let signals = try StopSignals { signal, count in
       count == 1 ? runner.stop(by: signal) : runner.kill()
     }
     // Discards the messages of an earlier runner.

@@ -65,10 +65,9 @@ extension Session {
     of queues: QueueSelection, _ restorer: TerminalRestorer = TerminalRestorer(),
     if isOfInterest: @escaping @Sendable (JobID) -> Bool = { _ in true }
   ) throws(Failure) {
-    try Machine.requireThreads(2)
     let messages = output
     let spool = try self.spool()
-    SignalListener.listenUntilExit(SignalListener.ending) { signal in
+    let listener = try SignalListener(SignalListener.ending) { signal in
       restorer.restore {
         // Only Ctrl-C is meant for the job as much as for this command.
         if signal == SIGINT {
@@ -80,6 +79,8 @@ extension Session {
         SignalListener.obey(signal)
       }
     }
+    // Until the process ends.
+    _ = Unmanaged.passRetained(listener)
   }
 
   /// The running job of each queue that can be read.

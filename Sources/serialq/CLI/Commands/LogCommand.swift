@@ -111,7 +111,7 @@ extension LogCommand: Subcommand {
     }
     let restorer = TerminalRestorer()
     let heard = session.traits.isTerminal ? SignalListener.ending : []
-    let signals = SignalListener(heard) { signal in
+    let signals = try SignalListener(heard) { signal in
       restorer.restore { SignalListener.obey(signal) }
     }
     defer {

@@ -72,7 +72,7 @@ extension RunCommand: Subcommand {
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    try Machine.requireThreads(Runner.threads)
+    try StartedThread.require(Runner.threads)
     if job.hasTerminal == true { try RunTerminal.require(in: &session) }
     let adding = try source.map { (source) throws(Failure) in
       try Adding(source, job)
@@ -123,7 +123,7 @@ extension RunCommand: Subcommand {
     // Handled here, not between writes of output: if the reader has stopped reading, as a pager
     // does, the next write blocks forever.
     let restorer = follower.restorer
-    let signals = StopSignals { signal, count in
+    let signals = try StopSignals { signal, count in
       if count == 1 {
         runner.stop(by: signal)
       } else if runner.hasWork {
@@ -252,7 +252,7 @@ extension RunCommand: Subcommand {
 extension Session {
   /// The live display, if the terminal can show one.
   fileprivate mutating func display(of queue: Queue, _ wakeUp: WakeUpPipe) -> RunDisplay? {
-    traits.isLive ? RunDisplay(queue, traits) { wakeUp.wake() } : nil
+    traits.isLive ? try? RunDisplay(queue, traits) { wakeUp.wake() } : nil
   }
 }
 

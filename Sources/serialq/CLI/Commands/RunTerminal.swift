@@ -59,7 +59,7 @@ struct RunTerminal {
   ) throws(Failure) -> Attachment.End {
     try Attachment.awaitForeground()
     // Released after the end: until then the live display receives the same signals.
-    let signals = TerminalSignals(wake: wake)
+    let signals = try TerminalSignals(wake: wake)
     var attachment = try Attachment(
       socket, to: id, reading: JournalReader(folder), leavingBy: .backslash,
       greeting: "serialq: attached; Ctrl-\\ detaches")

@@ -9,12 +9,12 @@ extension Session {
   /// Watching does not make a queue: until a job is added, watches for its folder.
   mutating func watchStatus(of queues: QueueSelection) throws(Failure) -> ExitCode {
     let wakeUp = try WakeUpPipe()
-    let signals = StopSignals { signal, count in
+    let signals = try StopSignals { signal, count in
       // The first has no effect on a write to a terminal that has stopped.
       count > 1 ? SignalListener.obey(signal) : wakeUp.wake()
     }
     var views = try WatchedQueues(try spool(), queues, logs: true, members: initial(queues))
-    var display = traits.isLive ? LiveDisplay(color: traits.hasColor) { wakeUp.wake() } : nil
+    var display = traits.isLive ? try LiveDisplay(color: traits.hasColor) { wakeUp.wake() } : nil
     while signals.first == nil, !output.readerIsGone {
       wakeUp.drain()
       var news: [String] = []

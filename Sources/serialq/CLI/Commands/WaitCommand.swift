@@ -75,7 +75,7 @@ extension WaitCommand: Subcommand {
     let wakeUp = try WakeUpPipe()
     var display =
       session.traits.isLive
-      ? WaitDisplay(of: subject, session.traits) { wakeUp.wake() } : nil
+      ? try WaitDisplay(of: subject, session.traits) { wakeUp.wake() } : nil
     defer { session.output.hide() }
     try session.interrupt(of: queues)
     let deadline = timeout.map { Clock.monotonic() + Int64($0) * 1_000_000_000 }

@@ -14,9 +14,9 @@ struct LiveDisplay {
   private var next: Int64?
 
   /// Draws on standard output; after `wake` the command must call ``nextFrame(on:)``.
-  init(color: Bool, wake: @escaping @Sendable () -> Void) {
+  init(color: Bool, wake: @escaping @Sendable () -> Void) throws(Failure) {
     self.color = color
-    signals = TerminalSignals(wake: wake)
+    signals = try TerminalSignals(wake: wake)
   }
 
   /// Returns the window if a frame is due; otherwise the screen stays unchanged.

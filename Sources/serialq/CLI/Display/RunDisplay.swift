@@ -9,8 +9,10 @@ struct RunDisplay {
   /// The title of the running job; cached, because a command can be long.
   private var title: (id: JobID, text: String)?
 
-  init(_ queue: Queue, _ traits: TerminalTraits, wake: @escaping @Sendable () -> Void) {
-    display = LiveDisplay(color: traits.hasColor, wake: wake)
+  init(
+    _ queue: Queue, _ traits: TerminalTraits, wake: @escaping @Sendable () -> Void
+  ) throws(Failure) {
+    display = try LiveDisplay(color: traits.hasColor, wake: wake)
     progress = QueueProgress(queue)
   }
 

@@ -10,9 +10,11 @@ struct WaitDisplay {
   /// What is waited for.
   private let subject: String
 
-  init(of subject: String, _ traits: TerminalTraits, wake: @escaping @Sendable () -> Void) {
+  init(
+    of subject: String, _ traits: TerminalTraits, wake: @escaping @Sendable () -> Void
+  ) throws(Failure) {
     self.subject = subject
-    display = LiveDisplay(color: traits.hasColor, wake: wake)
+    display = try LiveDisplay(color: traits.hasColor, wake: wake)
   }
 
   /// When the next frame is due without a change, by the monotonic clock.

@@ -1,4 +1,3 @@
-import Dispatch
 import SerialPromises
 import SerialqQueue
 import SerialqSystem
@@ -32,7 +31,7 @@ package enum Foreground {
     }
     // Not after it was reaped: its ID may be reused.
     let state = Locked<(running: Int32?, passed: Int32?)>((child.pid, nil))
-    let listener = SignalListener(signals.filter { !SignalListener.isIgnored($0) }) { number in
+    let listener = try SignalListener(signals.filter { !SignalListener.isIgnored($0) }) { number in
       state.withLock { state in
         guard let pid = state.running else { return }
         kill(pid, number)
@@ -54,9 +53,8 @@ package enum Foreground {
   ///
   /// For a command that may print nothing for long.
   package static func hangUpWithReader(of descriptor: Int32) throws(Failure) {
-    try Machine.requireThreads(1)
-    DispatchQueue.global().async {
+    try StartedThread {
       if (try? waitForEnd(ofReaderOf: descriptor)) != nil { kill(getpid(), SIGHUP) }
-    }
+    }.detach()
   }
 }

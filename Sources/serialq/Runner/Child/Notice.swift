@@ -1,4 +1,3 @@
-import Dispatch
 import SerialqSystem
 
 /// Becomes readable, for ``waitForInput(on:until:)``, when a blocking call would return.
@@ -38,12 +37,10 @@ package final class Notice: Sendable {
 
   private static func thread(_ wait: @escaping @Sendable () -> Void) throws(Failure) -> Source {
     let pipe = try WakeUpPipe()
-    // A separate queue gets a thread at once. The global queue could be full of threads that block
-    // on processes left behind by cancelled jobs.
-    DispatchQueue(label: "serialq.notice").async {
+    try StartedThread {
       wait()
       pipe.wake()
-    }
+    }.detach()
     return .thread(pipe)
   }
 

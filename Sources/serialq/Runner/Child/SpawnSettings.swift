@@ -33,7 +33,7 @@ struct SpawnSettings: ~Copyable {
     var pid: pid_t = 0
     // Dispatch blocks it in its threads. The end of a job would then not be ignored, but wake two other
     // threads first.
-    var ofChildren = signalSet(SIGCHLD)
+    var ofChildren = signalSet([SIGCHLD])
     pthread_sigmask(SIG_UNBLOCK, &ofChildren, nil)
     let error = path.withCString { path in
       arguments.withCStrings { arguments in
@@ -49,8 +49,8 @@ struct SpawnSettings: ~Copyable {
   private mutating func prepare(_ job: JobProcess) -> Int32 {
     let inherits = if case .inherited = job.streams { true } else { false }
     // SIGPIPE and SIGXFSZ are ignored by serialq itself, and the others by ``Foreground``.
-    var defaults = inherits ? signalSet(SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ) : Self.allSignals
-    var blocked = job.blockedSignal.map { signalSet($0) } ?? signalSet()
+    var defaults = inherits ? signalSet([SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ]) : Self.allSignals
+    var blocked = signalSet(job.blockedSignal.map { [$0] } ?? [])
     var errors = [
       posix_spawnattr_setsigdefault(&attributes, &defaults),
       posix_spawnattr_setsigmask(&attributes, &blocked),

@@ -1,4 +1,3 @@
-import Dispatch
 import SerialqQueue
 import SerialqSystem
 
@@ -59,24 +58,24 @@ package struct Keeper {
       log.write(Bytes("serialq: attach is not possible: \(error.sentence)\r\n".utf8))
     }
     KeeperLock.sign(folder.keeperLock(id))
-    awaitEnd(try JobLock.existing(id, folder))
+    try awaitEnd(try JobLock.existing(id, folder))
   }
 
   /// Wakes the loop when the runner reports the end of the job, or when no process of the job is
   /// left: its runner may have died.
-  private func awaitEnd(_ job: FileDescriptor?) {
+  private func awaitEnd(_ job: FileDescriptor?) throws(Failure) {
     let over = over
-    DispatchQueue(label: "serialq.keeper.signal").async {
+    try StartedThread {
       // Blocked since this process was started, so that it is not lost.
-      SignalListener.wait(for: KeeperProcess.signal)
+      SignalListener.wait(for: [KeeperProcess.signal])
       over.wake()
-    }
+    }.detach()
     guard let job else { return over.wake() }
-    DispatchQueue(label: "serialq.keeper.lock").async {
+    try StartedThread {
       // An error ends nothing: the runner still reports the end.
       guard (try? job.lockShared()) != nil else { return }
       over.wake()
-    }
+    }.detach()
   }
 
   /// Serves the terminal until the job is over.

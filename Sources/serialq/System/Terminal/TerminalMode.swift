@@ -28,7 +28,7 @@ package struct TerminalMode: Sendable {
   private static func set(_ mode: termios, on descriptor: Int32) {
     var mode = mode
     // It stops a process in the background that changes the mode, unless the process blocks it.
-    var signals = signalSet(SIGTTOU)
+    var signals = signalSet([SIGTTOU])
     var before = sigset_t()
     pthread_sigmask(SIG_BLOCK, &signals, &before)
     while tcsetattr(descriptor, TCSANOW, &mode) == -1, errno == EINTR {}
