@@ -54,9 +54,11 @@ extension Runner {
   ) throws(Failure) -> Ending {
     let child: ChildProcess
     do throws(Failure) {
-      child = try hook.start(
-        in: folder, shell: view.withLock { $0.queue.settings.shell }, adding: variables,
-        log: FileDescriptor.open(path, .emptyLog))
+      let shell = view.withLock { $0.queue.settings.shell }
+      child = try patiently(unless: { supervision.isStopped }) { () throws(Failure) in
+        try hook.start(
+          in: folder, shell: shell, adding: variables, log: FileDescriptor.open(path, .emptyLog))
+      }
     } catch {
       return Ending(error)
     }

@@ -38,7 +38,8 @@ extension Runner {
   /// launcher reported, if it has one.
   func end(of job: Job, process: Ending?) -> (ending: Ending?, launch: Launch?) {
     guard let launch = job.execution?.launch else { return (process, nil) }
-    return launch.end(folder.launcherReport(job.id), launcher: process)
+    let report = try? patiently { () throws(Failure) in try folder.launcherReport(job.id) }
+    return launch.end(report ?? [], launcher: process)
   }
 
   /// The end of a job that no runner observed; `known` is what its launcher reported.
@@ -78,15 +79,15 @@ extension Runner {
     if try JobLock.isHeld(job.id, folder) { reportOrphan(job) }
     RunnerLock.sign(self.lock, orphan: job.id)
     defer { RunnerLock.sign(self.lock) }
-    let free = try Notice(ofRelease: lock)
+    let free = try? Notice(ofRelease: lock)
     // The end of the group leaves no event if a process that left the group holds the lock.
-    _ = try Notice {
+    _ = try? Notice {
       JobLock.waitUntilGone(job, folder)
       supervision.wake()
     }
     var delivery = SignalDelivery(to: job, in: folder) { JobLock.groups(of: job, folder).first }
     try whileWaiting { () throws(Failure) in
-      try wait(for: .orphan, of: job, free, &termination, &delivery)
+      try wait(for: .orphan, of: job, free, lock, &termination, &delivery)
     }
     return termination
   }

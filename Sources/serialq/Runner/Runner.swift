@@ -231,15 +231,42 @@ struct QueueView: Sendable {
 }
 
 extension Runner {
+  /// Does `work`, and again at growing intervals of up to a second while it fails for want of something
+  /// that comes back, unless the runner is to end at once or `isBegun`: what has had an effect cannot be
+  /// done again.
+  ///
+  /// Otherwise the runner would end, and a job that runs would be interrupted.
+  func patiently<Result>(
+    unless isBegun: () -> Bool = { false }, _ work: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    var tries = 0
+    while true {
+      do throws(Failure) { return try work() } catch {
+        guard error.isShortage, supervision.level != .atOnce, !isBegun() else { throw error }
+        tries += 1
+        if tries == 5 { say("serialq: \(error.sentence); trying again") }
+        supervision.drain()
+        let delay: Int64 = min(1 << min(tries, 7), 100) * 10_000_000
+        try supervision.waitForChange(until: Clock.monotonic() + delay)
+        // For the caller, who has not seen what was drained.
+        supervision.wake()
+      }
+    }
+  }
+
   /// Makes a decision about the current state of the queue under the journal's lock.
   func decide<Result>(
     _ work: (inout QueueView, inout JournalScope) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try view.withLock { (view) throws(Failure) in
       let journal = view.journal
-      return try journal.locked { (scope) throws(Failure) in
-        try scope.read(&view.reader)
-        return try work(&view, &scope)
+      var isBegun = false
+      return try patiently(unless: { isBegun }) { () throws(Failure) in
+        try journal.locked { (scope) throws(Failure) in
+          try scope.read(&view.reader)
+          isBegun = true
+          return try work(&view, &scope)
+        }
       }
     }
   }
@@ -247,7 +274,7 @@ extension Runner {
   /// Reads the journal, and returns what `find` returns for the current queue.
   func current<Result>(_ find: (Queue) -> Result) throws(Failure) -> Result {
     try view.withLock { (view) throws(Failure) in
-      try view.reader.read()
+      _ = try patiently { () throws(Failure) in try view.reader.read() }
       return find(view.queue)
     }
   }

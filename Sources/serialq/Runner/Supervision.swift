@@ -61,10 +61,15 @@ extension Runner {
   ) throws(Failure) -> Ending {
     // The group is that of the child until it is reaped.
     var delivery = SignalDelivery(to: job, in: folder) { child.pid }
-    try wait(for: .child, of: job, Notice(ofEndOf: child), &termination, &delivery)
+    let end = try patiently { () throws(Failure) in try Notice(ofEndOf: child) }
+    try wait(for: .child, of: job, end, nil, &termination, &delivery)
     // Reaped only after its group is gone: otherwise a signal could reach a reused process group.
-    if termination.cause != .itself, let job, let lock = try JobLock.existing(job.id, folder) {
-      try wait(for: .rest, of: job, Notice(ofRelease: lock), &termination, &delivery)
+    if termination.cause != .itself, let job,
+      let lock = try patiently({ () throws(Failure) in try JobLock.existing(job.id, folder) }),
+      try !lock.tryLock()
+    {
+      let free = try? Notice(ofRelease: lock)
+      try wait(for: .rest, of: job, free, lock, &termination, &delivery)
     }
     return try child.reap()
   }
@@ -72,11 +77,13 @@ extension Runner {
   /// Waits until `ended` comes, or no remaining process can be signaled, and sends signals after a
   /// cancellation, a timeout or a stop of the runner.
   ///
-  /// Does not poll: the end of the process, the journal, a stop or the next deadline wakes it.
+  /// Does not poll: the end of the process, the journal, a stop or the next deadline wakes it. But while
+  /// there can be no thread that waits for the end, tries `lock` each second: the processes that are
+  /// to end may have used up all threads.
   /// Continues what a suspended job leaves behind: nothing else would.
   func wait(
-    for awaited: Awaited, of job: Job?, _ ended: Notice, _ termination: inout Termination,
-    _ delivery: inout SignalDelivery
+    for awaited: Awaited, of job: Job?, _ ended: Notice?, _ lock: FileDescriptor?,
+    _ termination: inout Termination, _ delivery: inout SignalDelivery
   ) throws(Failure) {
     // A foreground run that is stopped leaves an orphan to the next runner.
     let heedsStop = awaited != .orphan || kind == .background
@@ -103,8 +110,10 @@ extension Runner {
       let isPatienceOver = outlook.isBlind && termination.isGivenUp(now: now)
       if canGiveUp, isEnding, !outlook.left.isEmpty || isPatienceOver { break }
       let due = termination.nextDue(canGiveUp: canGiveUp && outlook.isBlind)
-      let next = [due, outlook.next].compactMap(\.self).min()
-      if try supervision.waitForChange(until: next, orFor: ended.descriptor)[0] { break }
+      let look = ended == nil ? now + 1_000_000_000 : nil
+      let next = [due, outlook.next, look].compactMap(\.self).min()
+      if try supervision.waitForChange(until: next, orFor: ended?.descriptor ?? -1)[0] { break }
+      if ended == nil, try lock?.tryLock() ?? true { break }
     }
     if termination.isSuspended {
       delivery.begin(SIGCONT)

@@ -23,6 +23,28 @@ import Testing
       #expect(try user.script("serialq list").text == "")
     }
 
+    // Fails if the end of a job, or of the runner, needs a thread that cannot be started.
+    @Test(
+      "a job can be cancelled, and a runner stopped, that can start no thread",
+      .needs(.setpriv), .needsOtherUser, arguments: [false, true])
+    func withoutThreads(stopsRunner: Bool) throws {
+      let user = OtherUser(stopsRunner ? 65_527 : 65_526, scene)
+      try user.own()
+      // A child that outlives the first signal, which ends the shell.
+      let child = "trap \"touch told\" TERM; touch begun; while :; do sleep 1000; done"
+      #expect(try user.script("serialq add '(\(child)) & wait'").code == 0)
+      try waitUntil("the child", watching: [scene.work]) { try scene.fileNames().contains("begun") }
+      let runner = "$(head -n 1 '\(scene.spool.text)/default/runner.lock')"
+      let (first, second) =
+        stopsRunner
+        ? ("kill -TERM \(runner)", "kill -TERM \(runner)")
+        : ("serialq cancel 1", "serialq cancel --signal KILL 1")
+      #expect(try user.script("prlimit --pid \(runner) --nproc=1:; \(first)").code == 0)
+      try waitUntil("the signal", watching: [scene.work]) { try scene.fileNames().contains("told") }
+      let outcome = try user.script("\(second) && serialq wait 1")
+      #expect(outcome.errorText.contains(stopsRunner ? "was interrupted" : "was cancelled"))
+    }
+
     // Fails if a pipe or a thread of the check stays open.
     @Test("the check for threads leaves nothing behind")
     func check() throws {
@@ -120,6 +142,26 @@ import Testing
       #expect(wait.errors.text.contains("Too many open files"))
       scene.limitDescriptors(of: runner, to: 1_024)
       #expect(try wait.wait().code == 0 && scene.queue().jobs.map(\.attempts) == [1, 1])
+    }
+
+    // Fails if the runner ends when it cannot open the journal's lock: the job would be interrupted.
+    @Test("the result of a job is kept while its runner may open no file")
+    func noDescriptors() throws {
+      #expect(try scene.serialq("add", "read x <gate").code == 0)
+      #expect(try scene.serialq("add", "echo two").code == 0)
+      _ = try scene.waitForProcess(of: 1)
+      let runner = try scene.waitForRunner()
+      scene.limitDescriptors(of: runner, to: 8)
+      try gate.open()
+      let queue = try scene.queueFolder()
+      try waitUntil("the shortage", watching: [queue.path]) {
+        try content(queue.runnerLog).text.contains("Too many open files (open); trying again")
+      }
+      #expect(try scene.states() == [.running, .waiting])
+      scene.limitDescriptors(of: runner, to: 1_024)
+      #expect(try scene.serialq("wait", "2").code == 0)
+      #expect(try scene.states() == [.succeeded, .succeeded])
+      #expect(try scene.runner() == nil || scene.runner() == runner)
     }
 
     // Fails if the lock of a job has a number that the limit does not allow.

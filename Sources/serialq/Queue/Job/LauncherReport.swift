@@ -82,10 +82,9 @@ extension Launch {
 }
 
 extension QueueFolder {
-  /// What the launcher of the job has reported; empty if that cannot be read: then nothing is known.
-  package func launcherReport(_ id: JobID) -> Bytes {
-    let file = try? FileDescriptor.openIfThere(launcherResult(id), .read)
-    return (try? file?.bytes(from: 0, 1 << 16)) ?? []
+  /// What the launcher of the job has reported.
+  package func launcherReport(_ id: JobID) throws(Failure) -> Bytes {
+    try FileDescriptor.openIfThere(launcherResult(id), .read)?.bytes(from: 0, 1 << 16) ?? []
   }
 }
 
@@ -94,7 +93,7 @@ extension JournalReader {
   package mutating func takeReports() {
     for job in queue.running.compactMap(queue.job) {
       guard var launch = job.execution?.launch else { continue }
-      _ = launch.take(folder.launcherReport(job.id))
+      _ = launch.take((try? folder.launcherReport(job.id)) ?? [])
       // Only its end says that.
       launch.lost = nil
       if let run = job.run.reported(launch) { queue.apply(.run(job.id, run)) }

@@ -44,6 +44,8 @@ package struct JournalScope {
     try reader.read()
     let (end, queue) = (reader.offset, reader.queue)
     known = Tail(end: end, size: end, nextID: queue.nextID, isPaused: queue.isPaused)
+    // A shortage of descriptors must be met before anything is changed.
+    _ = try openedFile()
   }
 
   /// The id of the next job; O(1) unless the end of the journal is damaged.

@@ -47,7 +47,7 @@ package enum KeeperProcess {
       // Only then: a debugger or sanitizer that is about to stop the process would miss the stop.
       if ProcessStatus.of(pid)?.isSuspended == true { _ = keeper.send(SIGCONT) }
     }
-    let free = try Notice(ofRelease: lock)
+    let free = try runner.patiently { () throws(Failure) in try Notice(ofRelease: lock) }
     while try !runner.supervision.waitForChange(until: nil, orFor: free.descriptor)[0] {
       runner.supervision.drain()
     }
