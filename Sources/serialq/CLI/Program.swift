@@ -16,7 +16,7 @@ package enum Program {
     var session = Session()
     var code = ExitCode.success
     do throws(Failure) {
-      try Machine.requireStack()
+      try Machine.requireLimits()
       try InheritedDescriptors.fillStandardOnes()
       // The runtime reads the arguments there.
       guard CommandLine.argc > 0 else {

@@ -115,15 +115,24 @@ package enum Machine {
     #endif
   }
 
-  /// Fails if the stack is too small: the process would end by SIGSEGV.
-  package static func requireStack() throws(Failure) {
+  /// Fails if a limit is so small that serialq could not report it where it meets it.
+  ///
+  /// The process would end by SIGSEGV; or a job would be queued, and its runner unable to start.
+  package static func requireLimits() throws(Failure) {
     #if os(Linux)
-      var limit = rlimit()
-      let stack = __rlimit_resource_t(RLIMIT_STACK.rawValue)
-      guard getrlimit(stack, &limit) == 0, limit.rlim_cur < 128 << 10 else { return }
-      throw Failure(
-        "the stack", "its limit of \(limit.rlim_cur >> 10) KB is too small",
-        next: "Set a larger one: ulimit -s 1024")
+      let least: [(__rlimit_resource, UInt, String, advice: String)] = [
+        (RLIMIT_STACK, 128 << 10, "the stack, in bytes", "-s 1024"),
+        (RLIMIT_NOFILE, 40, "open files", "-n 64"),
+      ]
+      for (resource, least, name, advice) in least {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0,
+          limit.rlim_cur < least
+        else { continue }
+        throw Failure(
+          "the limit of \(name)", "\(limit.rlim_cur) is too small",
+          next: "Set a larger one: ulimit \(advice)")
+      }
     #endif
   }
 }

@@ -70,11 +70,16 @@ import Testing
     #expect(try scene.serialq("run").text == "one\ntwo\n")
   }
 
-  // Fails if the process ends by SIGSEGV.
-  @Test("a stack that is too small is refused")
-  func stack() throws {
-    let run = try scene.serialq("run", "true") { $0.prelude = "ulimit -s 32" }
-    #expect(run.code == 125 && run.errorText.contains("the stack: its limit of 32 KB is too small"))
+  // Fails if the process ends by SIGSEGV, or a job is queued for which no runner can start.
+  @Test(
+    "limits too small for serialq itself are refused",
+    arguments: [("-s 32", "the stack, in bytes: 32768"), ("-n 16", "open files: 16")])
+  func small(limit: String, what: String) throws {
+    for command in ["run", "add"] {
+      let outcome = try scene.serialq(command, "true") { $0.prelude = "ulimit \(limit)" }
+      expectRefusal(outcome, "the limit of \(what) is too small")
+    }
+    #expect(try scene.serialq("list").text == "")
   }
 
   #if os(Linux)
