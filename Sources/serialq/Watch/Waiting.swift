@@ -117,11 +117,11 @@ package struct Waiting {
   }
 
   private func brokenRunner() -> Failure {
-    let last = (try? LogReader.tail(of: folder.runnerLog, lines: 2)) ?? []
-    var said = last.isEmpty ? "" : "; its log says: \(last.joined(separator: "; "))"
+    let last = folder.runnerSaid
+    var said = last.map { "; its log says: \($0)" } ?? ""
     let option = QueueName.option(for: folder.name.text)
     var next = "Try it in the foreground: \(serialq) run\(option)"
-    if last.isEmpty, let fault = logFault() {
+    if last == nil, let fault = logFault() {
       said = ", and cannot write its log: \(fault.sentence)"
       next = "The jobs stay in the queue. When that is fixed, continue: \(serialq) start\(option)"
     }
@@ -153,5 +153,13 @@ extension Queue {
       "queue \(name)", "it is paused\(because); jobs waiting: \(count(.waiting))",
       next: "Resume it with: \(serialq) resume\(QueueName.option(for: name))",
       code: because.isEmpty ? .cannot : .jobFailed)
+  }
+}
+
+extension QueueFolder {
+  /// The last message of the background runner, on one line.
+  package var runnerSaid: String? {
+    let lines = (try? LogReader.tail(of: runnerLog, lines: 2)) ?? []
+    return lines.isEmpty ? nil : lines.joined(separator: "; ")
   }
 }

@@ -23,6 +23,22 @@ import Testing
       #expect(try user.script("serialq list").text == "")
     }
 
+    // Fails if nothing but its log says why a background runner has ended.
+    @Test(
+      "status says why no runner is active", .needs(.setpriv, .bash),
+      .needsOtherUser)
+    func statusOfThreads() throws {
+      let user = OtherUser(65_528, scene)
+      try user.own()
+      let added = try user.script("exec /bin/bash -c 'ulimit -u 4; exec serialq add echo one'")
+      #expect(added.code == 0)
+      let said = "No runner is active. The last one said: serialq: starting a thread: Resource"
+      try waitUntil("the reason", watching: [scene.queueFolder().path]) {
+        try user.script("serialq status").text.contains(said)
+      }
+      #expect(try user.script("serialq start && serialq wait").code == 0)
+    }
+
     // Fails if the end of a job, or of the runner, needs a thread that cannot be started.
     @Test(
       "a job can be cancelled, and a runner stopped, that can start no thread",

@@ -13,6 +13,7 @@ extension StatusReport {
     }
     self.queue = folder.name.text
     hasRunner = try RunnerLock.isHeld(folder)
+    if !hasRunner { runnerSaid = folder.runnerSaid }
     hasFinishHook = queue.settings.onFinish != nil
     let open = queue.openJobs
     // A failure is shown with the jobs that it caused to be skipped: a long chain would hide it.

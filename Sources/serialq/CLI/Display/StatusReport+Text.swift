@@ -86,7 +86,9 @@ extension StatusReport {
       lines.append(StyledLine("\(words): \(waiting.title)"))
       switch obstacle?.reason {
       case .shortage: lines.append(StyledLine("The runner \(waiting.shortage ?? "")", .yellow))
-      case .noRunner: lines.append(StyledLine("No runner is active.", .yellow))
+      case .noRunner:
+        let said = runnerSaid.map { " The last one said: \($0)" } ?? ""
+        lines.append(StyledLine("No runner is active.\(said)", .yellow))
       case .onFinish:
         lines.append(StyledLine("The on-finish command of the last job may be running."))
       // Their lines are above.

@@ -95,6 +95,8 @@ struct StatusReport: Equatable {
   var pause: Pause?
   var waiting: Waiting?
   var hasRunner = false
+  /// What the last runner said, if there is none.
+  var runnerSaid: String?
   /// Whether a command runs after each job.
   var hasFinishHook = false
   var bar = ProgressBar.empty
