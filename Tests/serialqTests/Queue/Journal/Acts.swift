@@ -6,6 +6,8 @@
 enum Act {
   case add(JobID, Order, Place = .last)
   case start(JobID, hasTerminal: Bool = false, launcher: Bytes? = nil, at: ClockReading = moment())
+  /// The job cannot be started for want of this; takes back a start before which it was like `before`.
+  case postpone(JobID, Bytes, before: Run? = nil, at: ClockReading = moment())
   case end(
     JobID, Ending = .exited(0), EndCause = .itself, duration: Int64 = 1, at: ClockReading = moment()
   )
@@ -67,6 +69,8 @@ extension QueueChanges {
         $0.started(
           at: clocks, hasTerminal: hasTerminal, launch: launcher.map { Launch(command: $0) })
       }
+    case .postpone(let id, let missing, let before, let at):
+      change(id) { (before ?? $0).postponed(for: missing, at: at.date) }
     case .end(let id, let how, let cause, let duration, let at):
       end(id, .ended(how, cause, duration: duration), at)
     case .interrupt(let id, let isStopped, let at): end(id, .interrupted(isStopped: isStopped), at)

@@ -41,6 +41,7 @@ private struct Picture: Equatable {
     var retriesUsed = 0
     var isOpen = false
     var isFree = false
+    var missing: Bytes?
     var isSuspended = false
     var signals: [Int32] = []
     var question: Question?
@@ -80,6 +81,7 @@ private struct Picture: Equatable {
       Job(
         id: job.id, command: job.command, state: job.state, attempts: job.attempts,
         retriesUsed: job.retriesUsed, isOpen: job.isOpen, isFree: job.waiting?.isFree == true,
+        missing: job.waiting?.missing,
         isSuspended: job.suspendedSince != nil, signals: job.running?.requests ?? [],
         question: job.running?.question, pid: job.running?.pid, hasTerminal: job.hadTerminal,
         ending: job.ending, because: job.skippedBecause, hookFailure: job.over?.hookFailure,
@@ -97,6 +99,8 @@ private struct Model {
   var jobs: [JobID: Picture.Job] = [:]
   var orders: [JobID: Order] = [:]
   var ends: [JobID: Timestamp] = [:]
+  /// The job that was started last, before that, and its place.
+  var started: (job: Picture.Job, place: Int)?
   var picture = Picture()
 
   mutating func perform(_ act: Act) {
@@ -107,14 +111,22 @@ private struct Model {
       picture.waiting.append(id)
       move(id, place)
     case .start(let id, let hasTerminal, _, _):
-      guard jobs[id]?.state == .waiting else { return }
-      picture.waiting.removeAll { $0 == id }
+      guard let job = jobs[id], let place = picture.waiting.firstIndex(of: id) else { return }
+      started = (job, place)
+      picture.waiting.remove(at: place)
       picture.running.append(id)
       update(id) { job in
         job = Picture.Job(
           id: id, command: job.command, state: .running, attempts: job.attempts + 1,
           retriesUsed: job.retriesUsed, hasTerminal: hasTerminal, required: job.required)
       }
+    case .postpone(let id, let missing, _, _):
+      if picture.running == [id], let started {
+        jobs[id] = started.job
+        picture.running = []
+        picture.waiting.insert(id, at: started.place)
+      }
+      update(id) { $0.missing = missing }
     case .end(let id, let how, let cause, _, let at):
       end(id, how.state(because: cause), how, at.date)
     case .interrupt(let id, _, let at): end(id, .interrupted, nil, at.date)
@@ -256,7 +268,7 @@ private struct Model {
     update(id) {
       $0.state = state
       $0.because = because
-      ($0.isOpen, $0.isFree) = (state.opens, false)
+      ($0.isOpen, $0.isFree, $0.missing) = (state.opens, false, nil)
     }
     ends[id] = at
     count(state)

@@ -62,11 +62,13 @@ struct RandomHistory {
     }
     switch queue.next(now: moment(Timestamp(microseconds: .max / 2), boot: "later")) {
     case .run(let job):
-      return [
-        .start(
-          job.id, hasTerminal: queue.givesTerminal(to: job), launcher: queue.settings.launcher,
-          at: now)
-      ]
+      let missing = Bytes(["processes", "memory"][random.int(0...1)].utf8)
+      if random.int(0...5) == 0 { return [.postpone(job.id, missing, at: now)] }
+      let start = Act.start(
+        job.id, hasTerminal: queue.givesTerminal(to: job), launcher: queue.settings.launcher,
+        at: now)
+      guard random.int(0...5) == 0 else { return [start] }
+      return [start, .postpone(job.id, missing, before: job.run, at: now)]
     case .skip(let job, let because): return [.skip(job.id, because: because, at: now.date)]
     case .later, .nothing: return []
     }
