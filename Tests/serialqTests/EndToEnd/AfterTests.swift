@@ -39,9 +39,18 @@ import Testing
     #expect(try scene.serialq("wait", "4").code == 0)
     #expect(try scene.states() == [.failed, .succeeded, .skipped, .succeeded, .succeeded])
     let terminal = try Terminal(scene, typing: "clear; touch ok; serialq retry 1")
-    try terminal.waitForLine("serialq: job 1 queued again, and job 3 skipped because of it")
+    try terminal.waitForLine("serialq: job 1 queued again, and after it job 3, skipped before")
     #expect(try scene.serialq("wait").code == 0)
     #expect(try content(scene.path("rec")).text == "1\n5\n2\n4\n1\n3\n")
+  }
+
+  // Fails if edit queues only the job itself again.
+  @Test("edit takes along what was skipped because of the job")
+  func editTakesAlong() throws {
+    try skipJob()
+    #expect(try scene.serialq("edit", "1", "true").code == 0)
+    #expect(try scene.serialq("wait").code == 0)
+    #expect(try scene.states() == [.succeeded, .succeeded])
   }
 
   // Fails if log prints nothing, or the output of an earlier attempt, without a word.

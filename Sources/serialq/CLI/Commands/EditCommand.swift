@@ -74,6 +74,7 @@ extension EditCommand: Subcommand {
     _ job: Job, by changes: JobChanges, isByHand: Bool = false, in session: inout Session
   ) throws(Failure) -> ExitCode {
     var isPaused = false
+    var skipped: [Job] = []
     let edited = try session.change(self.queue) { (edited, scope) throws(Failure) -> Job? in
       let now = try edited.queue.job(JobSelection(job.id), in: self.queue)
       if isByHand {
@@ -85,7 +86,12 @@ extension EditCommand: Subcommand {
       try refuseRunning(now)
       let order = try changes.applied(to: now, in: edited.queue, scope)
       if now.state == .waiting, order == now.order, !changes.hasConditions { return nil }
-      edited.edit(now, to: order, checks: changes.hasConditions)
+      if now.state.isOver {
+        let all = edited.queue.withSkipped([now])
+        skipped = all.filter { $0.id != now.id }
+        edited.retry(all, first: false)
+      }
+      edited.edit(now.id, to: order, checks: changes.hasConditions)
       return now
     } then: { (folder, queue) throws(Failure) in
       isPaused = queue.isPaused
@@ -98,7 +104,7 @@ extension EditCommand: Subcommand {
     if let directory = changes.options.directory {
       Adding.reportMissing(try Adding.directory(directory), to: session.output)
     }
-    let again = before.state.isOver ? " and queued again" : ""
+    let again = before.state.isOver ? " and queued again\(skipped.following("it"))" : ""
     let command = changes.command.map { ": \(ShellQuote.command($0).cut(to: 200))" } ?? ""
     session.confirm("serialq: job \(job.id) is changed\(again)\(command)")
     if isPaused, before.state.isOver { session.reportPaused(self.queue) }

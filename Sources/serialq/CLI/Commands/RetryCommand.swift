@@ -81,13 +81,19 @@ extension RetryCommand: Subcommand {
       try session.startRunner(folder, queue)
     }
     let them = jobs.count == 1 ? "it" : "them"
-    let note = skipped.isEmpty ? "" : ", and \(skipped.text) skipped because of \(them)"
-    session.confirm("serialq: \(jobs.text) queued again\(note)")
+    session.confirm("serialq: \(jobs.text) queued again\(skipped.following(them))")
     let free = jobs.compactMap { changed.job($0.id) }.filter(\.ignoresConditions)
     if !free.isEmpty {
       session.confirm("The results of other jobs do not matter this time to \(free.text).")
     }
     if changed.isPaused { session.reportPaused(self.queue) }
     return .success
+  }
+}
+
+extension [Job] {
+  /// A phrase to follow "queued again", if jobs that were skipped because of `them` are, too.
+  func following(_ them: String) -> String {
+    isEmpty ? "" : ", and after \(them) \(text), skipped before"
   }
 }

@@ -70,13 +70,12 @@ package struct QueueChanges {
     putInOrder()
   }
 
-  /// Changes what a job is asked to do, and queues it again if it has finished.
+  /// Changes what a waiting job is asked to do.
   ///
   /// `checks` is whether conditions were given, which then apply to the next attempt.
-  package mutating func edit(_ job: Job, to order: Order, checks: Bool) {
-    if job.state.isOver { retry([job], first: false) }
-    append(.job(job.id, order))
-    if checks { change(job.id) { $0.freed(false) } }
+  package mutating func edit(_ id: JobID, to order: Order, checks: Bool) {
+    append(.job(id, order))
+    if checks { change(id) { $0.freed(false) } }
     putInOrder()
   }
 

@@ -89,7 +89,7 @@ extension QueueChanges {
     case .retry(let ids, let first): retry(ids.compactMap(queue.job), first: first)
     case .move(let ids, let place): move(ids, to: place)
     case .edit(let id, let order, let checks):
-      if let job = queue.job(id) { edit(job, to: order, checks: checks) }
+      if queue.job(id)?.state == .waiting { edit(id, to: order, checks: checks) }
     case .set(let change):
       var memory = queue.memory
       change(&memory)

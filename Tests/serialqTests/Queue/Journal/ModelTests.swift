@@ -145,7 +145,6 @@ private struct Model {
     case .retry(let ids, let first): retry(ids, first: first)
     case .move(let ids, let place): for id in ids { move(id, place) }
     case .edit(let id, let order, let checks):
-      if jobs[id]?.state.isOver == true { retry([id], first: false) }
       edit(id, order)
       if checks { update(id) { $0.isFree = false } }
       putInOrder()

@@ -105,7 +105,7 @@ struct RandomHistory {
     case 0: return [.acknowledge(id)]
     case 1: return [.failHook(id, .exited(2))]
     case 2: return [.forget(id...id + random.int(0...4))]
-    case 3: return [.edit(id, random.order(), checks: random.int(0...1) == 0)]
+    case 3: return [.retry([id]), .edit(id, random.order(), checks: random.int(0...1) == 0)]
     default: return [.retry([id], first: random.int(0...1) == 0)]
     }
   }
