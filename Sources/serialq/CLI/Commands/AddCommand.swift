@@ -68,7 +68,7 @@ extension AddCommand: Subcommand {
     let ids = added.ids
     for id in added.found where session.messageTraits.isTerminal || !json {
       session.output.message(
-        "serialq: not added: job \(id) is waiting with the same command")
+        "serialq: not added: job \(id) \(added.has)")
     }
     let text = JobID.text(of: ids, separator: " ")
     if json {

@@ -14,10 +14,12 @@ struct Adding {
   var options: JobOptions
 
   struct Added {
-    /// Ascending; the ids of new jobs, and of identical ones that were already waiting.
+    /// Ascending; the ids of new jobs, and of ``found`` ones.
     var ids: [JobID]
-    /// Identical jobs that were already waiting, so that none was added.
+    /// Jobs because of which none was added.
     var found: [JobID] = []
+    /// What they have or do, as a phrase to follow "job 3".
+    var has = "is waiting with the same command"
     var isPaused = false
     /// Why the start of a runner failed.
     var failure: Failure?
@@ -83,7 +85,8 @@ struct Adding {
       let known = key.map { key in reader.queue.jobs.filter { $0.key == key }.map(\.id) } ?? []
       if !known.isEmpty {
         try scope.flush()
-        return try started(Added(ids: known), folder, &scope, startsRunner)
+        return try started(
+          Added(ids: known, found: known, has: "has the same key"), folder, &scope, startsRunner)
       }
       // Under the lock: a pause that follows a check before it would leave the jobs waiting.
       if refusesPause, try scope.isPaused() {
