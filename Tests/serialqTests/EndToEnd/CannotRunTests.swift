@@ -16,13 +16,14 @@ import Testing
     Trouble(words: ["--", "no-such-program"], code: 127, reason: "no-such-program: not found"),
     Trouble(
       words: ["cd", "/tmp"], code: 127,
-      reason: "cd: not found; a shell command line is one argument, after all options"),
+      reason: "cd: not found; a shell command line is one argument, after all options, without --"),
     Trouble(
       words: ["A=1", "make"], code: 127,
-      reason: "A=1: not found; a shell command line is one argument, after all options"),
+      reason: "A=1: not found; a shell command line is one argument, after all options, without --"),
     Trouble(
       words: ["ls | wc", "-l"], code: 127,
-      reason: "ls | wc: not found; a shell command line is one argument, after all options"),
+      reason:
+        "ls | wc: not found; a shell command line is one argument, after all options, without --"),
     Trouble(words: ["--", "./plain"], code: 126, reason: "./plain: Permission denied"),
     Trouble(
       words: ["-C", "gone", "true"], code: 125, reason: "/gone: No such file or directory"),

@@ -46,7 +46,11 @@ extension AckCommand: Subcommand {
             """)
       }
       let open = jobs.filter(\.isOpen)
-      guard !open.isEmpty else { throw queue.nothing("open", in: self.queue) }
+      guard !open.isEmpty else {
+        guard !jobs.isEmpty else { throw queue.nothing("open", in: self.queue) }
+        throw Failure(
+          jobs.text, "acknowledged before", next: "Nothing was changed: \(serialq) list shows it.")
+      }
       for job in open { changes.change(job.id) { $0.acknowledged() } }
       return open
     }

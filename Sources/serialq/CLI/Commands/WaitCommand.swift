@@ -140,7 +140,7 @@ extension WaitCommand: Subcommand {
     if failed.count > 5 {
       let option = QueueName.option(for: waiting.queueName)
       session.output.message(
-        "serialq: \(place)and \(failed.count - 5) more before them: \(serialq) list\(option) --failed"
+        "serialq: \(place)and \(failed.count - 5) more before them: \(serialq) list\(option) --open"
       )
     }
     if let job = failed.last(where: \.state.isFailure) {

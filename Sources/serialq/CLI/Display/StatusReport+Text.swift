@@ -119,12 +119,17 @@ extension StatusReport {
       entries.append(("End it", "\(serialq) cancel\(option) \(job.id)"))
     }
     if let last = troubles.last {
+      // What waits was meant to run after it.
+      let isStopped = pause?.because != nil
       let isOne = troubles.count + moreTroubles == 1 && last.skips.isEmpty
       // A skipped job has no output; its details name the job that caused it.
       let shows = last.isSkipped ? "show" : "log"
       entries.append(("See why", "\(serialq) \(shows)\(option) \(last.id)"))
       entries.append(
-        ("Run again", "\(serialq) retry\(option) \(isOne ? "\(last.id)" : "--failed")"))
+        (
+          "Run again",
+          "\(serialq) retry\(option) \(isOne ? "\(last.id)" : "--failed")\(isStopped ? " --first" : "")"
+        ))
       entries.append(("Mark as seen", "\(serialq) ack\(option) \(isOne ? "\(last.id)" : "--all")"))
     }
     for note in notes { entries.append((note.adviceName, note.advice)) }

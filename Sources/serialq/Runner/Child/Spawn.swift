@@ -98,7 +98,8 @@ extension JobProcess {
     // A script whose `#!` names no program, or a binary without its loader.
     if isThere { return "its interpreter was not found" }
     return ShellQuote.meansMoreToShell(arguments.first ?? [])
-      ? "not found; a shell command line is one argument, after all options" : "not found"
+      ? "not found; a shell command line is one argument, after all options, without --"
+      : "not found"
   }
 
   /// Why the path cannot be resolved, by `stat(2)`; nil if it can.
