@@ -245,10 +245,10 @@ import Testing
       head -c 1M /dev/zero >"$SERIALQ_DIR/default/log/fill" 2>/dev/null
       serialq add 'echo text' >ids
       serialq wait 2 2>waited; echo $?
-      serialq status >status; serialq show 2 >shown
+      serialq status >status; serialq show 2 >shown; serialq log 2 2>logged
       """)
     #expect(outcome.text == "1\n", "\(outcome.errorText)")
-    for name in ["waited", "status", "shown"] {
+    for name in ["waited", "status", "shown", "logged"] {
       let text = try content(scene.path(name)).text
       #expect(text.contains("output is missing in its log: its disk was full"), "\(name): \(text)")
     }

@@ -64,6 +64,7 @@ import Testing
     #expect(try scene.serialq("status", "--json").text.contains("\"openFailures\":1"))
     #expect(try scene.serialq("clean").errorText.contains("kept 1 open job\n"))
     #expect(try scene.serialq("ack", "2").code == 0)
+    expectRefusal(try scene.serialq("ack", "2"), "job 2: acknowledged before")
     #expect(try scene.serialq("wait").code == 0)
     #expect(try scene.serialq().text.hasPrefix("No job is running or waiting"))
     // The acknowledgment survives a compaction, and ends with a retry.

@@ -230,6 +230,8 @@ import Testing
         """)
     report.pause = .init(age: nil, because: 1)
     #expect(text(report.lines()).hasPrefix("Stopped by the failure of job 1: no job is started.\n"))
+    report.troubles = [.init(id: 1, title: "make", outcome: "failed", age: nil)]
+    #expect(text(report.lines()).contains("serialq retry -q video 1 --first\n"))
   }
 
   // Fails if an empty queue shows no first steps, or an idle one no counts.

@@ -158,6 +158,8 @@ import Testing
     #expect(try add("a", "--json", "-f", "jobs") == json)
     #expect(try add("b", "true") == "3\n" && add("b", "true") == "3\n")
     #expect(try add("a", "-f", "jobs") == "1-2\n")
+    let other = try scene.serialq("add", "--no-start", "--key", "b", "false")
+    #expect(other.errorText == "serialq: not added: job 3 has the same key\n")
     #expect(try scene.queue().jobs.count == 3)
     #expect(try scene.serialq("cancel", "3").code == 0)
     #expect(try scene.serialq("clean", "--all").code == 0)
