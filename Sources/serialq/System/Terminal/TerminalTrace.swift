@@ -10,7 +10,8 @@ package struct TerminalTrace: Equatable, Sendable {
   private var savedStyle = TextStyle()
   /// The private modes that differ from the usual.
   private var modes: Set<Int> = []
-  private var keyboard = KeyboardModes()
+  /// What the program has pushed on the stack of the keyboard protocol of kitty.
+  private var pushed: [String] = []
   /// What else is changed: the sequence that changes it, by the one that restores it.
   private var others: [String: String] = [:]
 
@@ -27,6 +28,12 @@ package struct TerminalTrace: Equatable, Sendable {
   private static let keypad = "\u{1B}>"
   private static let replacing = "\u{1B}[4l"
   private static let cursorShape = "\u{1B}[0 q"
+  /// The keys of xterm, and the flags of kitty: a shell that does not expect their sequences sees no
+  /// Ctrl-C.
+  private static let keys = "\u{1B}[>4m"
+  private static let flags = "\u{1B}[=0u"
+  /// More than a program pushes; a terminal has a limit too.
+  private static let mostPushed = 16
   /// Setting the region moves the cursor.
   private static let wholeScreen = "\u{1B}7\u{1B}[r\u{1B}8"
   /// Wrapping lines, and the cursor.
@@ -57,7 +64,7 @@ package struct TerminalTrace: Equatable, Sendable {
     // Ends an incomplete sequence, which would swallow the text that follows.
     if !parser.isInText { undo += "\u{18}" }
     // Before leaving the alternate screen, which has its own stack of flags.
-    undo += keyboard.undo
+    if !pushed.isEmpty { undo += "\u{1B}[<\(pushed.count)u" }
     // Restores the cursor and its style.
     for mode in screensFirst { undo += sequence(of: mode, isChanged: false) }
     undo += others.keys.sorted().joined()
@@ -72,8 +79,8 @@ package struct TerminalTrace: Equatable, Sendable {
     let before = isFullScreen ? savedStyle : TextStyle()
     var redo = before.sequence(after: TextStyle())
     for mode in screensFirst { redo += sequence(of: mode, isChanged: true).utf8 }
-    redo += keyboard.redo.utf8
     for (_, change) in others.sorted(by: { $0.key < $1.key }) { redo += change.utf8 }
+    for flags in pushed { redo += flags.utf8 }
     return redo + style.sequence(after: before) + parser.incomplete
   }
 
@@ -103,8 +110,8 @@ package struct TerminalTrace: Equatable, Sendable {
     switch final {
     case UInt8(ascii: "m"):
       style.apply(parameters)
-      keyboard.obey(parameters, final)
-    case UInt8(ascii: "n"), UInt8(ascii: "u"): keyboard.obey(parameters, final)
+      setKeys(parameters, final)
+    case UInt8(ascii: "n"), UInt8(ascii: "u"): setKeys(parameters, final)
     case UInt8(ascii: "q"):
       guard parameters.last == UInt8(ascii: " ") else { return }
       let shape = parameters.dropLast()
@@ -129,6 +136,29 @@ package struct TerminalTrace: Equatable, Sendable {
   }
 
   private mutating func change(_ undo: String, _ redo: String?) { others[undo] = redo }
+
+  private mutating func setKeys(_ parameters: Bytes, _ final: UInt8) {
+    let values = parameters.dropFirst()
+    guard let kind = parameters.first, 0x3C...0x3E ~= kind,
+      values.allSatisfy({ 0x30...0x3B ~= $0 })
+    else { return }
+    let number = Int(digits: Bytes(values.prefix { $0 != UInt8(ascii: ";") })) ?? 0
+    let sequence = "\u{1B}[\(parameters.text)\(UnicodeScalar(final))"
+    switch (kind, final) {
+    case (UInt8(ascii: ">"), UInt8(ascii: "m")) where number == 4 || values.isEmpty:
+      change(Self.keys, values.count > 2 && values.last != UInt8(ascii: "0") ? sequence : nil)
+    case (UInt8(ascii: ">"), UInt8(ascii: "n")) where number == 4: change(Self.keys, nil)
+    case (UInt8(ascii: ">"), UInt8(ascii: "u")):
+      if pushed.count < Self.mostPushed { pushed.append(sequence) }
+    case (UInt8(ascii: "<"), UInt8(ascii: "u")):
+      pushed.removeLast(min(max(1, number), pushed.count))
+    case (UInt8(ascii: "="), UInt8(ascii: "u")):
+      // Adds to the flags, or removes some, by a second number: what is left is not known.
+      guard pushed.isEmpty else { return pushed[pushed.count - 1] = "\u{1B}[>\(number)u" }
+      change(Self.flags, number == 0 ? nil : sequence)
+    default: break
+    }
+  }
 
   private mutating func setModes(_ parameters: Bytes, isOn: Bool) {
     for text in parameters.dropFirst().split(separator: UInt8(ascii: ";")) {
