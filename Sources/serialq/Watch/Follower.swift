@@ -145,7 +145,7 @@ package struct Follower {
     let isText = hasTerminal && !restorer.isTerminal && !style.isRaw
     return LogReader(
       folder.log(id), restorer, hasTerminal: hasTerminal,
-      text: isText ? LogText(keepsStyle: false, window: 1) : nil)
+      text: isText ? TerminalText(keepsStyle: false, window: 1) : nil)
   }
 
   /// Prints the new part of the open log, below a heading if another follower printed last.

@@ -9,13 +9,16 @@ package struct LogReader {
   /// Whether the job had a terminal.
   private let hasTerminal: Bool
   /// What the output is converted to; nil if it is printed unchanged.
-  private var text: LogText?
+  private var text: TerminalText?
+  /// How many lines of text are left out before the first one.
+  private var skipped = 0
   /// The size of the end of a log in which its last lines of text are counted first.
   private let recentSize: Int64
 
   /// `restorer` is informed of what is printed; `text` converts the output of a terminal.
   package init(
-    _ path: Bytes, _ restorer: TerminalRestorer, hasTerminal: Bool = false, text: LogText? = nil,
+    _ path: Bytes, _ restorer: TerminalRestorer, hasTerminal: Bool = false,
+    text: TerminalText? = nil,
     recentSize: Int64 = 1 << 16
   ) {
     self.path = path
@@ -158,13 +161,18 @@ package struct LogReader {
     if isLast { printLines(text?.finish() ?? [], to: &output, begin: begin) }
   }
 
-  private func printLines(
+  private mutating func printLines(
     _ lines: Bytes, to output: inout Output, begin: (inout Output) -> Void
   ) {
-    if lines.isEmpty { return }
+    var rest = lines[...]
+    while skipped > 0, let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+      rest = rest[(end + 1)...]
+      skipped -= 1
+    }
+    if skipped > 0 || rest.isEmpty { return }
     begin(&output)
     restorer.printing {
-      print(lines, &output)
+      print(Bytes(rest), &output)
       output.emit()
     }
   }
@@ -174,21 +182,22 @@ package struct LogReader {
   /// Reads more and more of the end of a log until it has these lines, and a screen of others before
   /// them, so that what precedes it does not matter.
   private mutating func skip(
-    toLast lines: Int, of text: LogText, before end: Int64
+    toLast lines: Int, of text: TerminalText, before end: Int64
   ) throws(Failure) {
     var (start, count, size) = (end, 0, recentSize)
     repeat {
       start = max(0, end - size)
       size *= 16
-      var counted = text.starting(isCut: start > 0)
+      var counted = text.restarted(isCut: start > 0)
       count = try lineCount(of: &counted, from: start, before: end)
-    } while start > 0 && count <= lines + LogText.screen
+    } while start > 0 && count <= lines + TerminalText.screen
     cursor.skip(to: start)
-    self.text = text.starting(isCut: start > 0, after: max(0, count - lines))
+    self.text = text.restarted(isCut: start > 0)
+    skipped = max(0, count - lines)
   }
 
   private mutating func lineCount(
-    of text: inout LogText, from start: Int64, before end: Int64
+    of text: inout TerminalText, from start: Int64, before end: Int64
   ) throws(Failure) -> Int {
     var count = 0
     var offset = start

@@ -14,7 +14,7 @@ import Testing
     var output: Output
 
     init(
-      hasTerminal: Bool = false, _ text: LogText? = nil, recentSize: Int64 = 1 << 22
+      hasTerminal: Bool = false, _ text: TerminalText? = nil, recentSize: Int64 = 1 << 22
     ) throws {
       folder = try TemporaryFolder()
       log = folder.path("log")
@@ -144,7 +144,7 @@ import Testing
   // Fails if a state of a line is printed that is not its last, or the last line is lost.
   @Test("a follower prints the text of a terminal line by line, and the incomplete line at the end")
   func textLines() throws {
-    var bench = try Bench(hasTerminal: true, LogText(keepsStyle: false, window: 1))
+    var bench = try Bench(hasTerminal: true, TerminalText(keepsStyle: false, window: 1))
     for (appended, printed) in [
       ("a\r\n10%", "a\n"), ("\r20%\r", ""), ("\u{1B}[31m30%\u{1B}[m\r\nb\u{1B}", "30%\n"),
       ("[1K", ""),
@@ -180,12 +180,13 @@ import Testing
     let redrawn = String(repeating: "\u{1B}[2A\r\u{1B}[J\(many)\r\ny\r\n", count: 250)
     for start in ["", "first\r\n"] {
       for (lines, expected) in [(1, "end"), (2, "y\nend"), (3, "\(many)\ny\nend")] {
-        var bench = try Bench(hasTerminal: true, LogText(keepsStyle: false), recentSize: 1 << 17)
+        var bench = try Bench(
+          hasTerminal: true, TerminalText(keepsStyle: false), recentSize: 1 << 17)
         try bench.append("\(start)a\r\nb\r\n\(redrawn)end")
         try bench.reader.printOnce(to: &bench.output, lines: lines)
         #expect(try bench.printed() == expected)
       }
-      var bench = try Bench(hasTerminal: true, LogText(keepsStyle: false), recentSize: 1 << 17)
+      var bench = try Bench(hasTerminal: true, TerminalText(keepsStyle: false), recentSize: 1 << 17)
       try bench.append("\(start)a\r\nb\r\n\(redrawn)end\r\n")
       try bench.reader.printOnce(to: &bench.output, lines: 10)
       let first = start.replacing("\r\n", with: "\n")
@@ -198,7 +199,7 @@ import Testing
   @Test("a follower begins with the last lines of a terminal's text")
   func textSkip() throws {
     for (lines, expected) in [(1, "20%\n"), (2, "a\n20%\n"), (9, "a\n20%\n"), (0, "")] {
-      var bench = try Bench(hasTerminal: true, LogText(keepsStyle: false, window: 1))
+      var bench = try Bench(hasTerminal: true, TerminalText(keepsStyle: false, window: 1))
       try bench.append("a\r\n10%\r")
       try bench.reader.skip(toLast: lines)
       try bench.append("20%\r\n")

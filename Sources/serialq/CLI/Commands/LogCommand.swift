@@ -125,7 +125,7 @@ extension LogCommand: Subcommand {
     let isText = job.hadTerminal && !isRaw
     var log = LogReader(
       folder.log(id), restorer,
-      text: isText ? LogText(keepsStyle: session.traits.hasColor) : nil)
+      text: isText ? TerminalText(keepsStyle: session.traits.hasColor) : nil)
     guard try !log.printOnce(to: &session.output, lines: lines), job.hasRun else { return }
     throw Failure(
       "the log of job \(id)", "its file \(folder.log(id).text) was removed",

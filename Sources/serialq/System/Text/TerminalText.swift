@@ -14,6 +14,9 @@ package struct TerminalText: Sendable {
     var style: TextStyle
   }
 
+  /// The lines of a large terminal: a program that moves to lines above stays within them.
+  package static let screen = 64
+
   private let keepsStyle: Bool
   /// The most lines that can still change.
   private let window: Int
@@ -41,7 +44,7 @@ package struct TerminalText: Sendable {
   ///
   /// Lines are complete when `window` lines follow them or, with a window of 1, as they end. `isCut`
   /// means that output before is missing, so that the alternate screen may be on.
-  package init(keepsStyle: Bool, window: Int = 64, isCut: Bool = false) {
+  package init(keepsStyle: Bool, window: Int = TerminalText.screen, isCut: Bool = false) {
     self.keepsStyle = keepsStyle
     self.window = max(1, window)
     self.isCut = isCut
@@ -51,6 +54,11 @@ package struct TerminalText: Sendable {
   package static func plain(_ bytes: Bytes, isCut: Bool = false) -> Bytes {
     var text = TerminalText(keepsStyle: false, window: .max, isCut: isCut)
     return text.convert(bytes) + text.finish()
+  }
+
+  /// The same conversion of other output, or of the same from another place on: then it `isCut`.
+  package func restarted(isCut: Bool) -> TerminalText {
+    TerminalText(keepsStyle: keepsStyle, window: window, isCut: isCut)
   }
 
   /// Returns the lines that are now complete, each ended by a newline.
@@ -78,7 +86,7 @@ package struct TerminalText: Sendable {
       if index > 0 { text.append(UInt8(ascii: "\n")) }
       line.append(to: &text)
     }
-    self = TerminalText(keepsStyle: keepsStyle, window: window)
+    self = restarted(isCut: false)
     return text
   }
 
