@@ -34,49 +34,28 @@ package enum Visible {
 
   /// The last `count` lines of a log as a terminal would show them.
   ///
-  /// Keeps only the last state of a line redrawn with carriage returns. Expands tabs. Drops color
-  /// sequences, which say nothing in an excerpt; shows other control characters.
+  /// Keeps only the last state of a line redrawn with carriage returns. Drops color sequences, which
+  /// say nothing in an excerpt, and takes a tab for a space; shows other control characters.
   package static func lastLines(_ count: Int, of log: Bytes) -> [String] {
     var lines = log.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     // The final newline of a log does not start another line.
     if lines.last?.isEmpty == true { lines.removeLast() }
     return lines.suffix(count).map { line in
       let states = line.split(separator: UInt8(ascii: "\r"))
-      return withoutTabs(withoutColors(states.last ?? [])[...])
+      return text(withoutColors(states.last ?? []).map { $0 == UInt8(ascii: "\t") ? 0x20 : $0 })
     }
   }
 
-  /// Removes SGR sequences, `ESC [ 1 ; 31 m`, and an `ESC [ K` directly after one: grep and gcc
-  /// write it as a part of each color.
+  /// Removes colors, `ESC [ 1 ; 31 m`, and `ESC [ K`, which grep and gcc write as a part of each.
   static func withoutColors(_ line: ArraySlice<UInt8>) -> Bytes {
-    let parts = line.split(separator: SequenceParser.escape, omittingEmptySubsequences: false)
-    var kept = Bytes(parts[0])
-    var isAfterColor = false
-    for part in parts.dropFirst() {
-      let end = part.dropFirst().firstIndex { !(0x30...0x3B).contains($0) }
-      let isSequence = part.first == UInt8(ascii: "[")
-      if isSequence, let end, part[end] == UInt8(ascii: "m") {
-        kept += part[(end + 1)...]
-        isAfterColor = end + 1 == part.endIndex
-      } else if isAfterColor, part.starts(with: Bytes("[K")) {
-        kept += part.dropFirst(2)
-        isAfterColor = false
-      } else {
-        kept += [SequenceParser.escape] + part
-        isAfterColor = false
+    var (kept, rest, parser) = (Bytes(), line, SequenceParser())
+    while let start = rest.indices.first {
+      switch parser.next(&rest) {
+      case .sequence(_, UInt8(ascii: "m")), .sequence(_, UInt8(ascii: "K")): break
+      default: kept += line[start..<rest.startIndex]
       }
     }
     return kept
-  }
-
-  private static func withoutTabs(_ line: ArraySlice<UInt8>) -> String {
-    let parts = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)
-    var shown = text(Bytes(parts.first ?? []))
-    for part in parts.dropFirst() {
-      shown += String(repeating: " ", count: 8 - DisplayWidth.of(shown) % 8)
-      shown += text(Bytes(part))
-    }
-    return shown
   }
 
   private static func hexadecimal(_ value: UInt32, _ digits: Int) -> String {
