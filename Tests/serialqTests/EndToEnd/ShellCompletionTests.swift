@@ -14,7 +14,6 @@ import Testing
     ("serialq pause -q v", ["pause -q video"]),
     ("serialq pause --queue=v", ["--queue=video"]),
     ("serialq pause -qd", ["-qdefault"]),
-    ("serialq cancel 1-", ["cancel 1-2"]),
     ("serialq wait -q video ", ["intro: sh -c $'", "outro: sh -c $'"]),
     ("serialq add -C sub", ["add -C subfolder/"]),
     ("serialq add --file=job", ["--file=jobs.txt"]),

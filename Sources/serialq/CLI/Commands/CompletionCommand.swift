@@ -68,13 +68,13 @@ extension CompletionCommand: Subcommand {
     case .queues:
       let names = (try? session.spool().queueNames()) ?? []
       offer(names.map { .init(word: $0.text) }, after: completion.kept, in: &session)
-    case .jobs(let command, let first):
+    case .jobs(let command):
       let given = completion.queue ?? Machine.variable("SERIALQ_QUEUE")
       let typed = (words.last ?? []).dropFirst(completion.kept.count)
-      let jobs = jobs(of: QueueName.unnamed(variable: given), in: session).filter { job in
-        job.id >= first && command.type.takes(job)
+      let jobs = jobs(of: QueueName.unnamed(variable: given), in: session).filter {
+        command.type.takes($0)
       }
-      // Not in a range, and not beside all ids, which show the labels.
+      // Not beside all ids, which show the labels.
       let labels =
         completion.kept.isEmpty && !typed.isEmpty
         ? Completion.labels(jobs, startingWith: typed) : []

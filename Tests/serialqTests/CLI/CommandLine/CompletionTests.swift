@@ -63,7 +63,7 @@ import Testing
     #expect(words("cancel", "--signal", "T")?.contains("SIGTERM") == true)
     #expect(
       completion("move", "3", "--before", "").wanted
-        == .jobs(.move, from: 1))
+        == .jobs(.move))
     for option in ["--timeout", "--retries", "-n", "-e", "-c"] {
       #expect(words("add", option, "") == [], "\(option)")
     }
@@ -82,31 +82,27 @@ import Testing
     #expect(completion("edit", "1", "make", "-j").wanted == .command(3))
   }
 
-  // Fails if the ids of another queue are offered, or a range is not recognized.
-  @Test("ids are those of the queue named before them, alone and as ends of ranges")
+  // Fails if the ids of another queue are offered.
+  @Test("ids are those of the queue named before them")
   func ids() {
     #expect(
       completion("wait", "")
-        == .init(wanted: .jobs(.wait, from: 1), kept: ""))
+        == .init(wanted: .jobs(.wait), kept: ""))
     #expect(
       completion("wait", "-qv", "1", "")
-        == .init(wanted: .jobs(.wait, from: 1), queue: "v"))
+        == .init(wanted: .jobs(.wait), queue: "v"))
     #expect(
       completion("wait", "--queue=v", "")
-        == .init(wanted: .jobs(.wait, from: 1), queue: "v"))
+        == .init(wanted: .jobs(.wait), queue: "v"))
     #expect(
       completion("wait", "-q", "v", "")
-        == .init(wanted: .jobs(.wait, from: 1), queue: "v"))
+        == .init(wanted: .jobs(.wait), queue: "v"))
     #expect(
-      completion("cancel", "3-1")
-        == .init(wanted: .jobs(.cancel, from: 4), kept: "3-"))
-    #expect(completion("cancel", "x-1").wanted == .jobs(.cancel, from: 1))
+      completion("show", "1", "").wanted == .jobs(.show))
     #expect(
-      completion("show", "1", "").wanted == .jobs(.show, from: 1))
+      completion("edit", "").wanted == .jobs(.edit))
     #expect(
-      completion("edit", "").wanted == .jobs(.edit, from: 1))
-    #expect(
-      completion("add", "--after", "1-").wanted == .jobs(.add, from: 2))
+      completion("add", "--after", "").wanted == .jobs(.add))
   }
 
   // Fails if the settings are not those that `set` accepts.

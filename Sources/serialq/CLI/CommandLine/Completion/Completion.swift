@@ -13,8 +13,8 @@ struct Completion: Equatable {
   enum Wanted: Equatable {
     case words([Candidate])
     case queues
-    /// Ids of jobs that the command accepts, starting with this one.
-    case jobs(CommandName, from: JobID)
+    /// Ids of jobs that the command accepts.
+    case jobs(CommandName)
     case files
     case directories
     /// A command line of its own, from this word on, counted from 1.
@@ -90,7 +90,7 @@ struct Completion: Equatable {
     guard let given else { return }
     queue = given.value(.queue)
     if let option = pending {
-      (wanted, kept) = Completion.value(of: option, command, last)
+      wanted = Completion.value(of: option, command)
     } else if let start = spec.operands.commandStart, given.operands.count >= start {
       wanted = .command(before.endIndex - given.operands.count + start)
     } else if !given.afterDashes, last.first == UInt8(ascii: "-") {
@@ -98,10 +98,10 @@ struct Completion: Equatable {
         wanted = .words(Completion.options(after: given))
         return
       }
-      (wanted, kept) = Completion.value(of: option, command, Bytes(last[start...]))
-      kept = last[..<start] + kept
+      wanted = Completion.value(of: option, command)
+      kept = Bytes(last[..<start])
     } else {
-      (wanted, kept) = Completion.operand(given, number: before.endIndex + 1, last)
+      wanted = Completion.operand(given, number: before.endIndex + 1)
     }
   }
 
@@ -114,56 +114,42 @@ struct Completion: Equatable {
     }
   }
 
-  private static func value(
-    of option: OptionSpec, _ command: CommandName, _ word: Bytes
-  ) -> (Wanted, kept: Bytes) {
+  private static func value(of option: OptionSpec, _ command: CommandName) -> Wanted {
     switch option.value?.kind {
-    case .file: (.files, [])
-    case .directory: (.directories, [])
-    case .queue: (.queues, [])
-    case .jobID: (.jobs(command, from: 1), [])
-    case .jobIDs: ids(command, word)
-    case .key: (.words([Candidate(word: "^]"), Candidate(word: "^A")]), [])
-    case .signal: (.words(SignalName.all.map { Candidate(word: $0) }), [])
-    case .choice(let choices): (.words(choices.map { Candidate(word: $0) }), [])
-    case .countOrAll: (.words([Candidate(word: "all")]), [])
-    case .text, .label, .assignment, .commandLine, .count, .countOrNone, .duration, nil:
-      (.words([]), [])
+    case .file: .files
+    case .directory: .directories
+    case .queue: .queues
+    case .jobID, .jobIDs: .jobs(command)
+    case .key: .words([Candidate(word: "^]"), Candidate(word: "^A")])
+    case .signal: .words(SignalName.all.map { Candidate(word: $0) })
+    case .choice(let choices): .words(choices.map { Candidate(word: $0) })
+    case .countOrAll: .words([Candidate(word: "all")])
+    case .text, .label, .assignment, .commandLine, .count, .countOrNone, .duration, nil: .words([])
     }
   }
 
   /// Completes an operand, which is the word with this number on the command line.
-  private static func operand(
-    _ given: ParsedArguments, number: Int, _ word: Bytes
-  ) -> (Wanted, kept: Bytes) {
+  private static func operand(_ given: ParsedArguments, number: Int) -> Wanted {
     let isFirst = given.operands.isEmpty
     let command = given.command.name
     switch given.command.operands {
-    case .none: return (.words([]), [])
-    case .jobCommand: return (.command(number), [])
-    case .jobID: return (isFirst ? .jobs(command, from: 1) : .words([]), [])
-    case .jobIDAndCommand: return (isFirst ? .jobs(command, from: 1) : .command(number), [])
-    case .jobIDs: return ids(command, word)
+    case .none: return .words([])
+    case .jobCommand: return .command(number)
+    case .jobID: return isFirst ? .jobs(command) : .words([])
+    case .jobIDAndCommand: return isFirst ? .jobs(command) : .command(number)
+    case .jobIDs: return .jobs(command)
     case .setting:
       guard let name = given.operands.first else {
-        return (.words(SetCommand.settings.map { Candidate(word: $0.name) }), [])
+        return .words(SetCommand.settings.map { Candidate(word: $0.name) })
       }
       let setting = SetCommand.settings.first { $0.name.utf8.elementsEqual(name) }
       let choices = given.operands.count == 1 ? setting?.choices ?? [] : []
-      return (.words(choices.map { Candidate(word: $0) }), [])
-    case .commandName: return (isFirst ? commands : .words([]), [])
+      return .words(choices.map { Candidate(word: $0) })
+    case .commandName: return isFirst ? commands : .words([])
     case .completion:
       let names = CompletionScript.allCases.map { Candidate(word: $0.rawValue) }
-      return (.words(isFirst ? names : []), [])
+      return .words(isFirst ? names : [])
     }
-  }
-
-  /// Completes ids; after `3-` only those from 3 on.
-  private static func ids(_ command: CommandName, _ word: Bytes) -> (Wanted, kept: Bytes) {
-    let digits = word.prefix { $0 != UInt8(ascii: "-") }
-    guard digits.count < word.count, let first = Int(decimal: Bytes(digits)), first < .max
-    else { return (.jobs(command, from: 1), []) }
-    return (.jobs(command, from: first + 1), digits + [UInt8(ascii: "-")])
   }
 
   private static var commands: Wanted {
