@@ -66,7 +66,6 @@ extension AttachCommand: Subcommand {
     try session.refuseOwnQueue("attach", found, named: queue)
     try refuse(job, of: found)
     var wait = try AttachWait(for: job.id, in: folder, leavingBy: detachKey)
-    defer { session.output.hide() }
     return try wait.run(in: &session)
   }
 

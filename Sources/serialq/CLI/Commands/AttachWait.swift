@@ -64,10 +64,7 @@ struct AttachWait {
         session.confirm("serialq: job \(id) stays in the queue")
         return .success
       }
-      if terminalSignals.takeStop() {
-        session.output.hide()
-        terminalSignals.stop()
-      }
+      if terminalSignals.takeStop() { terminalSignals.stop() }
       guard let job = queue.job(id) else {
         throw Failure("job \(id)", "it was removed", next: "It had ended.")
       }
@@ -120,7 +117,6 @@ struct AttachWait {
     by socket: FileDescriptor, _ attempt: Int, in session: inout Session
   ) throws(Failure) -> Next {
     (keeperLimit, endLimit) = (nil, nil)
-    session.output.hide()
     try Attachment.awaitForeground()
     let start = "serialq: attached to job \(id): "
     let end = "; \(detachKey.name) leaves it running"
@@ -160,15 +156,8 @@ struct AttachWait {
     }
   }
 
-  /// Shows a line until the job starts; where lines cannot be redrawn, prints it once.
   private mutating func announce(_ text: String, _ session: inout Session) {
-    if session.traits.isLive {
-      let columns = TerminalWindow(of: STDOUT_FILENO).columns
-      let line = StyledLine(text).fitted(to: max(1, columns - 1))
-      session.output.show([line], columns: columns, color: session.traits.hasColor)
-    } else if text != announced {
-      session.confirm(text)
-    }
+    if text != announced { session.confirm(text) }
     announced = text
   }
 
@@ -220,7 +209,6 @@ struct AttachWait {
   // MARK: The end
 
   private func report(_ job: Job, in session: inout Session) throws(Failure) -> ExitCode {
-    session.output.hide()
     // Durable before it is reported: the runner leaves some lines to its next flush.
     try Journal(folder).locked { (scope) throws(Failure) in try scope.flush() }
     if job.state == .succeeded {
@@ -233,7 +221,6 @@ struct AttachWait {
   }
 
   private func end(by signal: Int32, in session: inout Session) -> ExitCode {
-    session.output.hide()
     if signal != SIGHUP, queue.job(id)?.state == .running {
       session.output.message("serialq: job \(id) continues")
     }
