@@ -111,8 +111,7 @@ extension Completion {
     let waiting = jobs.filter { $0.state == .waiting }
     let others = jobs.filter { $0.state != .waiting }
     return (others.suffix(100) + waiting.prefix(100)).map { job in
-      let title = StyledLine(job.title).fitted(to: 60).rendered(color: false)
-      return Candidate(word: "\(job.id)", meaning: title)
+      Candidate(word: "\(job.id)", meaning: job.title(columns: 60))
     }
   }
   /// The labels of jobs that begin with these bytes, each with the latest job that has it.
@@ -125,8 +124,8 @@ extension Completion {
       guard let label = job.label, label.starts(with: typed), seen.insert(label).inserted,
         label.first != UInt8(ascii: "-"), ShellQuote.word(label) == label.text
       else { continue }
-      let command = StyledLine("job \(job.id): \(job.commandText)").fitted(to: 60)
-      found.append(Candidate(word: label.text, meaning: command.rendered(color: false)))
+      let command = "job \(job.id): \(job.commandText)".cut(to: 60)
+      found.append(Candidate(word: label.text, meaning: command))
     }
     return found
   }

@@ -64,7 +64,7 @@ extension HTMLReport {
     let job = row.job
     let isExplained = report.troubles.contains { $0.job.id == job.id }
     let id: HTML = isExplained ? "<a href=\"#job-\(job.id)\">\(job.id)</a>" : "\(job.id)"
-    let title = cut(job.title, to: 200)
+    let title = job.title
     let bars: [HTML] = row.bars.map(bar)
     let history = row.attempts.map(describe).joined(separator: "; ")
     return """

@@ -114,7 +114,7 @@ struct HTMLReport {
     let seen = job.isAcknowledged ? ", acknowledged" : ""
     return """
       <article id="job-\(job.id)">
-      <h3><span class="id">\(job.id)</span> <bdi>\(cut(job.title(columns: 1_001), to: 1_000))</bdi></h3>
+      <h3><span class="id">\(job.id)</span> <bdi>\(job.title(columns: 1_000))</bdi></h3>
       <p>\(swatch(job.state)) <strong>\(job.outcomeText)</strong>\(ended)\(attempt)\(seen)\(launch)</p>
       \(output)
       </article>
@@ -133,10 +133,5 @@ struct HTMLReport {
 
   private func moment(_ moment: Timestamp) -> HTML {
     "<time datetime=\"\(moment.rfc3339.text)\">\(Humanize.moment(moment))</time>"
-  }
-
-  /// Truncates text, because a command has no length limit.
-  func cut(_ text: String, to columns: Int) -> String {
-    StyledLine(text).fitted(to: columns).rendered(color: false)
   }
 }

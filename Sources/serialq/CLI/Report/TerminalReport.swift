@@ -68,8 +68,7 @@ struct TerminalReport {
     line.append(job.state.sign, job.state.color)
     var words = "  " + row.time.padded(to: widths.time, isRight: true) + "  "
     if widths.title > 0 {
-      let title = StyledLine(job.title).fitted(to: widths.title).rendered(color: false)
-      words += title.padded(to: widths.title) + "  "
+      words += job.title.cut(to: widths.title).padded(to: widths.title) + "  "
     }
     let bars = bars(row, widths.chart, cuts)
     // No line ends in spaces.
