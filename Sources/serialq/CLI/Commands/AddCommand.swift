@@ -96,11 +96,13 @@ extension AddCommand: Subcommand {
   }
 
   private func document(_ ids: [JobID], _ folder: QueueFolder) -> Bytes {
-    JSONWriter.line { json in
-      json.member("version", 1)
-      json.member("queue", folder.name)
-      json.key("ids")
-      json.array { json in for id in ids { json.int(Int64(id)) } }
+    JSONWriter.line {
+      $0.object { json in
+        json.member("version", 1)
+        json.member("queue", folder.name)
+        json.key("ids")
+        json.array { json in for id in ids { json.int(Int64(id)) } }
+      }
     }
   }
 }

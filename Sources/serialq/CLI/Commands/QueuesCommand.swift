@@ -55,10 +55,10 @@ extension QueuesCommand: Subcommand {
       }
     }
     if json {
-      var writer = JSONWriter()
-      writer.array { writer in for entry in entries { entry.write(to: &writer) } }
-      writer.endLine()
-      session.result(json: writer.bytes)
+      session.result(
+        json: JSONWriter.line {
+          $0.array { json in for entry in entries { entry.write(to: &json) } }
+        })
     } else {
       var columns = Columns(headings: [
         .left("QUEUE"), .right("WAITING"), .right("RUNNING"), .right("DONE"), .right("OPEN"),

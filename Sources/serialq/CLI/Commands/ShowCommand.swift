@@ -65,11 +65,7 @@ extension ShowCommand: Subcommand {
       return
     }
     if json {
-      var json = JSONWriter()
-      job.write(to: &json, in: folder, of: queue)
-      json.endLine()
-      session.result(json: json.bytes)
-      return
+      return session.result(json: JSONWriter.line { job.write(to: &$0, in: folder, of: queue) })
     }
     session.output.result(details(job, folder))
   }

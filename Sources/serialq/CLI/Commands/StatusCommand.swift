@@ -119,7 +119,6 @@ extension StatusCommand: Subcommand {
   }
 
   private func document(_ documents: [(inout JSONWriter) -> Void]) -> Bytes {
-    var json = JSONWriter()
     func write(_ json: inout JSONWriter) {
       for members in documents {
         json.object { json in
@@ -128,9 +127,7 @@ extension StatusCommand: Subcommand {
         }
       }
     }
-    if queues == .all { json.array(write) } else { write(&json) }
-    json.endLine()
-    return json.bytes
+    return JSONWriter.line { if queues == .all { $0.array(write) } else { write(&$0) } }
   }
 
   private func members(

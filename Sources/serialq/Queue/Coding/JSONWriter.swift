@@ -67,12 +67,10 @@ package struct JSONWriter {
 
   mutating func string(_ text: String) { string(Bytes(text.utf8)) }
 
-  /// A line with one object, for standard output.
-  package static func line(
-    reservingCapacity capacity: Int = 256, _ members: (inout JSONWriter) -> Void
-  ) -> Bytes {
-    var json = JSONWriter(reservingCapacity: capacity)
-    json.object(members)
+  /// A line with one value, for standard output.
+  package static func line(_ value: (inout JSONWriter) -> Void) -> Bytes {
+    var json = JSONWriter()
+    value(&json)
     json.endLine()
     return json.bytes
   }
