@@ -100,8 +100,6 @@ package final class FileDescriptor: Sendable {
     /// The slave of a pseudo-terminal.
     static let terminal = Access(doing: "opening", flags: O_RDWR | O_NOCTTY)
     package static let readWrite = Access(doing: "opening", flags: O_RDWR)
-    /// Opening a fifo this way blocks until it has a reader.
-    static let write = Access(doing: "writing", flags: O_WRONLY)
     /// To flush its entries.
     static let folder = Access(doing: "flushing", flags: O_RDONLY | O_DIRECTORY)
     /// A lock file, created if it does not exist.

@@ -15,6 +15,13 @@ package enum FileSystem {
     return found == -1 ? nil : FileStatus(info)
   }
 
+  /// Whether the path leads to standard output, as `/dev/stdout` does, by `stat(2)`.
+  package static func isStandardOutput(_ path: Bytes) -> Bool {
+    var (named, own) = (stat(), stat())
+    let areFound = path.withCString { stat($0, &named) } == 0 && fstat(STDOUT_FILENO, &own) == 0
+    return areFound && FileStatus(named).identity == FileStatus(own).identity
+  }
+
   /// Whether the user is this one or root.
   ///
   /// The owner of `/` has the power of root. In a user namespace without root it is the user that

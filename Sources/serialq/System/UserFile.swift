@@ -1,31 +1,31 @@
 /// A file that the user names for output.
 package enum UserFile {
-  /// Replaces the file at `path` with `bytes` atomically.
+  /// Writes `bytes` to a new file at `path`, or replaces the one there, atomically.
   ///
-  /// Keeps the mode of this user's file; any other gets the mode that the umask allows. Follows
-  /// symbolic links. Writes directly to anything but a regular file, such as `/dev/stdout`. Refuses a
-  /// link, a fifo or a device of another user, which could redirect or block the write.
+  /// Keeps the mode of an existing file; a new one gets the mode that the umask allows. Follows
+  /// symbolic links. Refuses whatever is no regular file of this user, or a link of theirs to one:
+  /// a replaced file of another user would change its owner, and that user's link could redirect the
+  /// write, or a fifo block it.
   package static func replace(_ path: Bytes, by bytes: Bytes) throws(Failure) {
     let entry = try FileSystem.status(of: path)
-    if let entry, entry.kind != .file, try !FileSystem.trusts(entry.owner) {
-      throw Failure(refusing: path, .owner(entry.owner), EPERM, "writing")
+    let isLink = entry?.kind == .link
+    let old = isLink ? try FileSystem.status(of: path, followingLinks: true) : entry
+    for found in [entry, old] {
+      guard let found, found.owner != Machine.userID() else { continue }
+      throw Failure(refusing: path, .owner(found.owner), EPERM, "writing")
     }
-    let old = try FileSystem.status(of: path, followingLinks: true)
-    if let old, old.kind != .file {
-      // The system refuses to write to a folder. Replacing a device would delete `/dev/null`.
-      let device = try FileDescriptor.open(path, .write, followingLinks: true)
-      return try device.writeAll(bytes)
+    if entry != nil, old?.kind != .file {
+      throw Failure(refusing: path, old == nil ? .symbolicLink : .notFile, EPERM, "writing")
     }
     // In the same folder: `rename` cannot cross file systems.
-    let target = try old != nil && entry?.kind == .link ? FileSystem.resolved(path) : path
+    let target = isLink ? try FileSystem.resolved(path) : path
     let temporary = target + Bytes(".\(Machine.processID()).new".utf8)
     // Renaming over a file needs no permission on it, so a read-only file would be replaced.
     if old != nil { _ = try FileDescriptor.open(target, .readWrite, followingLinks: true) }
     // Exclusive: an existing file at this path may belong to another process or be a symbolic link.
     let file = try FileDescriptor.open(temporary, .new, followingLinks: true)
     do throws(Failure) {
-      let own = old.flatMap { $0.owner == Machine.userID() ? $0.mode & 0o777 : nil }
-      try file.setMode(own ?? UInt32(0o666 & ~Machine.umask()))
+      try file.setMode(old.map { $0.mode & 0o777 } ?? UInt32(0o666 & ~Machine.umask()))
       try file.writeAll(bytes)
       // Before the rename: otherwise a crash can leave an empty file in place of the old one.
       try file.flushData()

@@ -65,40 +65,49 @@ import Testing
     #expect(try scene.fileNames() == ["a b.html", "old", "link"])
   }
 
-  // Fails if a device is replaced by a file: /dev/stdout would be lost; or if a late reader of a
-  // FIFO gets nothing: open it for reading too.
-  @Test("a path that is not a regular file is written to")
-  func device() throws {
+  // Fails if a file that is standard output is replaced, so that other text in it is lost.
+  @Test("a path of standard output gets the page where the output is")
+  func standardOutput() throws {
     try fill()
     let seen = try scene.script("serialq report --html /dev/stdout | tail -n 1; ls -l /dev/stdout")
     #expect(seen.text.hasPrefix("</html>\nl"), "\(seen.errorText)")
-    let fifo =
-      "mkfifo pipe; serialq report --html pipe & cat pipe >got; wait; tail -n 1 got; ls -l pipe"
-    #expect(try scene.script(fifo).text.hasPrefix("</html>\np"))
+    for path in ["/dev/stdout", "page"] {
+      _ = try scene.script("{ echo first; serialq report --html \(path); echo last; } >page")
+      let text = try content(scene.path("page")).text
+      #expect(text.hasPrefix("first\n<!DOCTYPE html>") && text.hasSuffix("</html>\nlast\n"))
+    }
+  }
+
+  // Fails if a FIFO is written to, which blocks, or a link that leads nowhere is replaced.
+  @Test("a FIFO, a folder and a dangling link are refused, and untouched")
+  func special() throws {
+    try fill()
+    #expect(try scene.script("mkfifo pipe; mkdir folder; ln -s nothing link").code == 0)
+    for (name, fault) in [
+      ("pipe", "it is not a regular file"), ("folder", "it is not a regular file"),
+      ("link", "it is a symbolic link"),
+    ] {
+      let refused = try scene.serialq("report", "--html", name)
+      expectRefusal(refused, "writing \(name): \(fault)")
+      #expect(refused.errorText.hasSuffix("another path, or - for standard output.\n"))
+    }
+    #expect(try scene.script("readlink link; ls -A folder; test -p pipe").text == "nothing\n")
+    #expect(try scene.fileNames() == ["pipe", "folder", "link"])
   }
 
   // Fails if the error is detected too late, has no advice, or leaves a partial file.
   @Test("a page that cannot be written is a failure, and leaves nothing")
   func unwritable() throws {
     try fill()
-    _ = try FileSystem.makeFolder(scene.path("folder"))
-    for (path, why) in [
-      ("folder", "Is a directory"), ("none/x.html", "No such file or directory"),
-    ] {
-      let outcome = try scene.serialq("report", "--html", path)
-      #expect(outcome.code == 125 && outcome.text == "")
-      #expect(
-        outcome.errorText.hasPrefix("serialq: writing \(path): \(why)"), "\(outcome.errorText)")
-      #expect(
-        outcome.errorText.hasSuffix("\nGive --html another path, or - for standard output.\n"))
-    }
+    let outcome = try scene.serialq("report", "--html", "none/x.html")
+    expectRefusal(outcome, "writing none/x.html: No such file or directory")
     // A sanitizer does not start within such a limit.
     guard !isSanitized else { return }
     // A limit that the page exceeds: the write fails half way.
     let limited = "trap '' XFSZ; printf old >page; ulimit -f 1; serialq report --html page"
     #expect(try scene.script(limited).code == 125)
     #expect(try content(scene.path("page")).text == "old")
-    #expect(try scene.fileNames() == ["folder", "page"])
+    #expect(try scene.fileNames() == ["page"])
   }
 
   // Fails if a log is opened without a check of its type: a FIFO would block, a link would be read.

@@ -80,7 +80,8 @@ extension ReportCommand: Subcommand {
       report.troubles = try troubles(of: queue, folder)
     }
     let page = HTMLReport(report: report).page
-    guard path != Bytes("-") else {
+    // A file that is standard output may have other text, and more to come.
+    guard path != Bytes("-"), !FileSystem.isStandardOutput(path) else {
       session.output.result(page)
       return .success
     }
