@@ -116,7 +116,7 @@ import Testing
   // Fails if the exit code of the shell is taken for that of a launcher that was executed.
   @Test(
     "set warns of a launcher that cannot be executed, and its jobs could not be run",
-    arguments: [("no-such-launcher -a", 127, true), ("./plain", 126, true), ("'a", 126, false)])
+    arguments: [("no-such-launcher -a", 127, true), ("./plain", 126, true), ("'none'", 127, false)])
   func notExecuted(command: String, code: Int, isNoticed: Bool) throws {
     try write(Bytes("text"), to: scene.path("plain"))
     let set = try scene.serialq("set", "launcher", command)
@@ -128,6 +128,16 @@ import Testing
     #expect(
       shown.contains("could not be run (\(code)): its launcher could not be executed"), "\(shown)")
     #expect(try scene.serialq("set", "launcher", "env").errorText == "")
+  }
+
+  // Fails if the shell reads the words of a job as a part of the launcher's last word.
+  @Test(
+    "a launcher that ends in an open quote is refused",
+    arguments: [#"srun "open"#, "srun a'b c", #"srun \ "#])
+  func openQuote(command: String) throws {
+    expectRefusal(try scene.serialq("set", "launcher", command), "launcher: a quote (")
+    #expect(try FileSystem.status(of: scene.spool) == nil)
+    #expect(try scene.serialq("set", "launcher", #"srun "o'p" 'e"' \\"#).code == 0)
   }
 
   // Fails if the launcher is found only after the end, or is forgotten with a compaction.

@@ -148,7 +148,12 @@ extension SetCommand: Subcommand {
     }
     let start = value.drop { $0.isSpace }
     guard let end = start.lastIndex(where: { !$0.isSpace }) else { return nil }
-    return Bytes(start[...end])
+    let line = Bytes(start[...end])
+    if let quote = JobFile.openQuote(in: line, beforeWords: true) {
+      throw words.misused(
+        "launcher", "a quote (\(quote)) is open at its end, where the words of each job are added")
+    }
+    return line
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
