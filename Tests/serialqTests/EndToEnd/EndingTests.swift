@@ -24,6 +24,27 @@ import Testing
     #expect(try scene.serialq("wait").code == 0)
   }
 
+  // Fails if a failure is not named, a success is, or anything of it is in the jobs' output.
+  @Test("without a terminal, run names each failed job on standard error")
+  func namedFailures() throws {
+    let lines = ["echo one; exit 3", "true", "kill -9 $$"]
+    let first = try scene.serialq("run", "-f", "-") {
+      $0.input = Bytes(lines.joined(separator: "\n").utf8)
+    }
+    try scene.add(lines[0], lines[1], lines[2])
+    for (start, outcome) in [(1, first), (4, try scene.serialq("run"))] {
+      #expect(outcome.code == 1 && outcome.text == "one\n")
+      #expect(
+        outcome.errorText.replacing(/after .+?s:/, with: "after TIME:") == """
+          serialq: job \(start) failed with exit code 3 after TIME: echo one; exit 3
+          serialq: job \(start + 2) was killed by SIGKILL after TIME: kill -9 $$
+          serialq: 1 of 3 succeeded
+          See its output: serialq log \(start)
+
+          """)
+    }
+  }
+
   // Fails if requests are not read under the lock that records the end: a job that was reported as
   // being canceled would start again.
   @Test("a cancel that races with the end of the job prevents a retry")
