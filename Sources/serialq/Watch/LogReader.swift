@@ -180,7 +180,8 @@ package struct LogReader {
   /// Leaves out all lines of text before `end` but the last.
   ///
   /// Reads more and more of the end of a log until it has these lines, and a screen of others before
-  /// them, so that what precedes it does not matter.
+  /// them, so that what precedes it does not matter. Gives up if a large end has few lines: that of
+  /// a progress bar, whose states take minutes to convert.
   private mutating func skip(
     toLast lines: Int, of text: TerminalText, before end: Int64
   ) throws(Failure) {
@@ -191,6 +192,7 @@ package struct LogReader {
       var counted = text.restarted(isCut: start > 0)
       count = try lineCount(of: &counted, from: start, before: end)
     } while start > 0 && count <= lines + TerminalText.screen
+      && (count > TerminalText.screen || size <= recentSize << 8)
     cursor.skip(to: start)
     self.text = text.restarted(isCut: start > 0)
     skipped = max(0, count - lines)

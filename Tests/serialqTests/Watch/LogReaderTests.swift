@@ -194,6 +194,22 @@ import Testing
     }
   }
 
+  // Fails if all of a long progress bar is converted, or if not all lines are found that are asked
+  // for.
+  @Test("of a long progress bar only the end is read, of many lines what is asked for")
+  func textBar() throws {
+    let lines = (1...2_000).map { "\($0)\n" }
+    let bar = "a\r\n" + String(repeating: "\r50%", count: 2_000)
+    for (log, count, expected) in [
+      (bar, 5, "50%"), (lines.joined(), 1_500, lines.suffix(1_500).joined()),
+    ] {
+      var bench = try Bench(hasTerminal: true, TerminalText(keepsStyle: false), recentSize: 16)
+      try bench.append(log)
+      try bench.reader.printOnce(to: &bench.output, lines: count)
+      #expect(try bench.printed() == expected)
+    }
+  }
+
   // Fails if the lines that are left out before are printed when more is appended, or others are
   // left out too.
   @Test("a follower begins with the last lines of a terminal's text")
