@@ -169,10 +169,10 @@ extension EditCommand: Subcommand {
     try FileDescriptor.open(path, .emptied).writeAll(text + [UInt8(ascii: "\n")])
     let named = [Machine.variable("VISUAL"), Machine.variable("EDITOR")]
     let editor = named.compactMap { $0 }.first { !$0.isEmpty } ?? Bytes("vi")
-    // Run by a shell, because the variable may contain arguments.
-    let status = try Foreground.run([
-      Bytes("/bin/sh"), Bytes("-c"), editor + Bytes(" \"$1\""), editor, path,
-    ])
+    // Run by a shell, because the variable may contain arguments. Without the trap, Ctrl-C that the
+    // editor survives ends the shell after it.
+    let line = Bytes("trap : INT QUIT\n") + editor + Bytes(" \"$1\"")
+    let status = try Foreground.run([Bytes("/bin/sh"), Bytes("-c"), line, editor, path])
     guard status == .exited(0) else {
       var failure = Failure(
         "the editor \(Visible.text(editor))", "it failed",
