@@ -24,6 +24,9 @@ import Testing
     expectRefusal(outcome, "\(path): it is a folder that users share (mode 1777)")
     #expect(outcome.errorText.contains("export SERIALQ_DIR=\(path)/serialq-\(geteuid())\n"))
     #expect(!outcome.errorText.contains("chmod"))
+    let root = try scene.serialq("queues") { $0.environment.append(Bytes("SERIALQ_DIR=/".utf8)) }
+    expectRefusal(root, "/: it is a folder that users share")
+    #expect(root.errorText.hasSuffix("export SERIALQ_DIR=/serialq-\(geteuid())\n"))
   }
 
   // Fails if the owner is not checked: another user's commands would run.

@@ -240,8 +240,8 @@ package struct Spool: Equatable, Sendable {
       throw Failure(
         path.text, "is not a folder", next: "Move it away, or set SERIALQ_DIR to a folder.")
     }
-    // Such as /tmp: a change of its mode would break other programs.
-    guard status.mode & 0o1000 == 0 else {
+    // Such as /tmp, or / of root: a change of its mode would break other programs.
+    guard status.mode & 0o1000 == 0, path != Bytes("/") else {
       let own = ShellQuote.word(path.appending(path: Bytes("serialq-\(Machine.userID())".utf8)))
       throw Failure(
         path.text, "it is a folder that users share (mode \(String(status.mode, radix: 8)))",
