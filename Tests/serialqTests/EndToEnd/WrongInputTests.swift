@@ -61,6 +61,8 @@ import Testing
     Mistake("edit", "1", "-c", "echo 'open", message: "echo 'open: a quote (') is open at its end"),
     Mistake("", message: "'': unknown command"),
     Mistake("--jsn", message: "--jsn: unknown option of status; did you mean --json?"),
+    Mistake("list", "--state", "failed,runing", message: "--state failed,runing: not one of wait"),
+    Mistake("list", "--state", "failed,", message: "--state failed,: not one of waiting, running"),
     Mistake("list", "extra", message: "extra: not a job id, and no job of queue default has"),
     Mistake("list", "2-9", message: "jobs 2-9: queue default has no such job"),
     Mistake("show", "2", message: "job 2: queue default has no such job; its last job is 1"),

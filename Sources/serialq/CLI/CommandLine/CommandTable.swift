@@ -205,6 +205,7 @@ struct OptionValue {
     case countOrNone
     /// A count, or the word `all`.
     case countOrAll
+    /// One of these, or several between commas.
     case choice([String])
   }
 

@@ -57,8 +57,10 @@ extension ParsedArguments {
       }
       return equals == 0 ? "the variable has no name" : nil
     case .choice(let choices):
-      guard !choices.contains(where: { $0.utf8.elementsEqual(value) }) else { return nil }
-      let meant = Suggestion.question(about: value, among: choices)
+      let items = value.text.split(separator: ",", omittingEmptySubsequences: false).map(
+        String.init)
+      guard let wrong = items.first(where: { !choices.contains($0) }) else { return nil }
+      let meant = Suggestion.question(about: Bytes(wrong.utf8), among: choices)
       return "not one of \(choices.joined(separator: ", "))\(meant)"
     }
   }

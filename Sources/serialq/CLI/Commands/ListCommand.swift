@@ -41,7 +41,7 @@ extension ListCommand: Subcommand {
     options: QueueSelection.options + [
       OptionSpec(
         .state, value: OptionValue(.choice(states), "STATE"), repeats: true,
-        help: "Only jobs in this state: \(states.joined(separator: ", ")). May be given again."
+        help: "Only jobs in these states, such as failed,killed: \(states.joined(separator: ", "))."
       ),
       OptionSpec(.failed, help: "Only jobs that failed for any reason or were skipped."),
       OptionSpec(.open, help: "Only those of them that are not acknowledged."),
@@ -71,7 +71,7 @@ extension ListCommand: Subcommand {
     self.init(
       queues: try QueueSelection(parsing: words, queue: queue, takesJobs: true),
       jobs: JobSelection(words.operands), labels: words.values(.name),
-      states: words.values(.state).map(\.text),
+      states: words.values(.state).flatMap { $0.text.split(separator: ",").map(String.init) },
       onlyFailed: words.has(.failed), onlyOpen: words.has(.open), last: words.number(.last),
       json: words.has(.json))
   }
