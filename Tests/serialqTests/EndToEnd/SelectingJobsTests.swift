@@ -60,6 +60,21 @@ import Testing
     #expect(shown.count == 2 && shown.first?.contains("\"id\":2,") == true)
   }
 
+  // Fails if a job is removed beside one that is not over, or an open one stays.
+  @Test("clean removes the given jobs, also open ones, and none if one of them is not over")
+  func clean() throws {
+    try fill()
+    #expect(try scene.serialq("run").code == 1)
+    try scene.add("true")
+    #expect(try scene.listedIDs("--state", "failed,waiting") == [4, 5])
+    expectRefusal(try scene.serialq("clean", "1-5"), "job 5: it has not finished: it waits")
+    #expect(try scene.listedIDs() == [1, 2, 3, 4, 5])
+    let cleaned = try scene.serialq("clean", "4,1", "a")
+    #expect(cleaned.code == 0 && cleaned.errors.isEmpty)
+    #expect(try scene.listedIDs() == [2, 5])
+    #expect(try FileSystem.names(in: scene.queueFolder().logs) == [Bytes("2")])
+  }
+
   // Fails if a script continues as if something was done: return `.success` for no job.
   @Test("a command for all jobs of a state refuses if there is none, and says what waits")
   func nothing() throws {

@@ -8,10 +8,10 @@ extension ParsedArguments {
   func someJobs(or options: [OptionName] = []) throws(Failure) -> JobSelection {
     let given = options.filter(has)
     if let option = given.first {
-      for other in given.dropFirst() { try refuse(other, with: option) }
       if let word = operands.first {
         throw misused(Visible.text(word), "a job cannot be combined with --\(option.rawValue)")
       }
+      for other in given.dropFirst() { try refuse(other, with: option) }
       return JobSelection()
     }
     guard !operands.isEmpty else {

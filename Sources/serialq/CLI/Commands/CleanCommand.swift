@@ -5,6 +5,8 @@ import SerialqWatch
 /// `serialq clean`: forgets finished jobs and deletes their logs.
 struct CleanCommand: Equatable {
   var queue: String
+  /// Empty for all that the options select.
+  var jobs: JobSelection
   /// In seconds.
   var olderThan: Int?
   var keep: Int?
@@ -17,12 +19,12 @@ extension CleanCommand: Subcommand {
   static let spec = CommandSpec(
     name: .clean,
     summary: "remove finished jobs and their logs",
-    synopsis: ["clean [options]"],
+    synopsis: ["clean [options]", "clean [options] ID..."],
     description: [
       """
       Removes finished jobs, and open ones, which failed or were skipped, only with --failed or \
-      --all. Waiting and running jobs stay. --older-than applies beside each of these; --keep counts \
-      only the jobs that the others select.
+      --all, or by their ids. Waiting and running jobs stay; their ids are refused. --older-than \
+      applies beside each option; --keep counts only the jobs that the others select.
       """
     ],
     options: [
@@ -37,29 +39,34 @@ extension CleanCommand: Subcommand {
       OptionSpec(.failed, help: "Only jobs that failed or were skipped, including open ones."),
       OptionSpec(.all, help: "Including open jobs."),
     ],
+    operands: .jobIDs,
     examples: [
       Example("serialq clean", "all but open jobs"),
+      Example("serialq clean 3 5-7", "these, also open ones"),
       Example("serialq clean --all --older-than 7d", "all that finished over a week ago"),
     ]
   )
 
+  static func takes(_ job: Job) -> Bool { job.state.isOver }
+
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    try words.refuseOperands()
+    if !words.operands.isEmpty { _ = try words.someJobs(or: [.olderThan, .keep, .failed, .all]) }
     try words.refuse(.all, with: .failed)
     self.init(
-      queue: queue, olderThan: words.seconds(.olderThan), keep: words.number(.keep),
-      onlyFailed: words.has(.failed), all: words.has(.all))
+      queue: queue, jobs: JobSelection(words.operands), olderThan: words.seconds(.olderThan),
+      keep: words.number(.keep), onlyFailed: words.has(.failed), all: words.has(.all))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     guard let folder = try session.spool().existingQueue(named: Bytes(self.queue.utf8)) else {
+      guard self.jobs.isEmpty else { throw session.noJobs(in: self.queue) }
       session.reportNoJobs(in: self.queue)
       return .success
     }
     let (forgotten, kept, damaged) = try Journal(folder).locked { (scope) throws(Failure) in
       var reader = JournalReader(folder)
       try scope.read(&reader)
-      let jobs = wanted(in: reader.queue)
+      let jobs = try wanted(in: reader.queue)
       let ids = JobID.ranges(of: jobs)
       if !ids.isEmpty { try scope.append([.forgotten(ids)]) }
       // After the jobs were forgotten: a remaining log is harmless.
@@ -75,7 +82,7 @@ extension CleanCommand: Subcommand {
           clean\(QueueName.option(for: self.queue))
           """)
       }
-      let kept = all || onlyFailed ? 0 : reader.queue.openCount
+      let kept = all || onlyFailed || !self.jobs.isEmpty ? 0 : reader.queue.openCount
       return (jobs.count, kept, damaged)
     }
     session.report(damaged, in: folder)
@@ -91,12 +98,18 @@ extension CleanCommand: Subcommand {
     return .success
   }
 
-  private func wanted(in queue: Queue) -> [JobID] {
+  /// The ids of the jobs to remove, ascending.
+  private func wanted(in queue: Queue) throws(Failure) -> [JobID] {
     let limit = olderThan.map { Clock.now().microseconds - Int64($0) * 1_000_000 }
     var jobs = queue.jobs.filter { job in
-      guard job.state.isOver else { return false }
-      if onlyFailed { return job.state.opens }
-      return all || !job.isOpen
+      job.state.isOver && (onlyFailed ? job.state.opens : all || !job.isOpen)
+    }
+    if !self.jobs.isEmpty { jobs = try queue.jobs(self.jobs, in: self.queue) }
+    if let job = jobs.first(where: { !$0.state.isOver }) {
+      let option = QueueName.option(for: self.queue)
+      throw Failure(
+        "job \(job.id)", "it has not finished: it \(job.outcomeText)",
+        next: "Nothing was removed. Cancel it first: \(serialq) cancel\(option) \(job.id)")
     }
     if let limit { jobs = jobs.filter { $0.overSince.microseconds < limit } }
     return jobs.ids(excludingLatest: keep ?? 0)
