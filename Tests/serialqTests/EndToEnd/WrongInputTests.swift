@@ -40,6 +40,16 @@ import Testing
     Mistake("unpause", message: "unpause: unknown command; did you mean resume?"),
     Mistake("reset", message: "reset: unknown command; did you mean cancel --all and then clean"),
     Mistake("config", message: "config: unknown command; did you mean set?"),
+    Mistake("-l", message: "-l: unknown option; did you mean list?"),
+    Mistake("-c", "3", message: "-c: unknown option; did you mean log?"),
+    Mistake("-C", message: "-C: unknown option; did you mean clean?"),
+    Mistake("-k", message: "-k: unknown option; did you mean cancel?"),
+    Mistake(
+      "-r", "1", message: "-r: unknown option; did you mean cancel (waiting) or clean (done)?"),
+    Mistake("-u", message: "-u: unknown option; did you mean move --first?"),
+    Mistake("-t", message: "-t: unknown option; did you mean log -f?"),
+    Mistake("-p", message: "-p: unknown option; did you mean show?"),
+    Mistake("-S", "2", message: "-S: unknown option of status; did you mean another --queue"),
     Mistake("-V", message: "-V: unknown option of status; did you mean --version?"),
     Mistake(
       "add", "--label", "a", "x", message: "--label: unknown option of add; did you mean --n"),

@@ -12,24 +12,27 @@ enum CommandTable {
     127 not found, 128+n killed by signal n.
     """
 
-  /// Words of other programs, and what does the same here: a command, or several with their uses.
+  /// Words and first options of other programs, and what does the same here: a command, or several
+  /// with their uses.
   static let otherWords: [(words: [String], meant: String, command: String)] = [
-    (["rm", "remove", "delete"], "cancel (waiting) or clean (done)", "cancel"),
-    (["kill"], "cancel", "cancel"),
+    (["rm", "remove", "delete", "-r"], "cancel (waiting) or clean (done)", "cancel"),
+    (["kill", "-k"], "cancel", "cancel"),
     (["stop"], "cancel (job) or pause (queue)", "pause"),
     (["suspend"], "pause --now", "pause"),
     (["unpause", "continue"], "resume", "resume"),
     (["restart", "requeue"], "retry", "retry"),
     (["enqueue", "submit", "push"], "add", "add"),
+    (["-u"], "move --first", "move"),
+    (["-C"], "clean", "clean"),
     (["reset"], "cancel --all and then clean --all", "clean"),
     (["config"], "set", "set"),
     (["groups"], "queues", "queues"),
-    (["tail", "follow"], "log -f", "log"),
-    (["cat", "output"], "log", "log"),
+    (["tail", "follow", "-t"], "log -f", "log"),
+    (["cat", "output", "-c", "-o"], "log", "log"),
     (["fg", "answer", "send", "dtach", "tty"], "attach", "attach"),
-    (["info"], "show", "show"),
+    (["info", "-i", "-p", "-s"], "show", "show"),
     (["top", "watch"], "status -w", "status"),
-    (["ps", "jobs"], "list", "list"),
+    (["ps", "jobs", "-l"], "list", "list"),
     (["history"], "list or report", "report"),
     (["version"], "--version, or help", "help"),
   ]
@@ -44,7 +47,7 @@ enum CommandTable {
     (["-D"], .after, "--after"),
     (["--priority", "--prio", "--immediate"], .first, "--first, or serialq move"),
     (["--delay"], .retryDelay, "--retry-delay, or a sleep as the start of the command"),
-    (["-j", "--jobs", "--parallel"], .queue, "another --queue for each job at a time"),
+    (["-j", "-S", "--jobs", "--parallel"], .queue, "another --queue for each job at a time"),
     (["-g", "--group"], .queue, "--queue"),
     (["--waiting", "--queued"], .state, "--state waiting"),
     (["--running"], .state, "--state running"),

@@ -60,21 +60,20 @@ enum Invocation {
   static func split(
     _ words: [Bytes]
   ) throws(Failure) -> (name: CommandName, rest: ArraySlice<Bytes>) {
-    guard let first = words.first, first.first != UInt8(ascii: "-") else {
-      return (.status, words[...])
-    }
+    guard let first = words.first else { return (.status, words[...]) }
     if let name = CommandName(called: first) { return (name, words.dropFirst()) }
+    let isOption = first.first == UInt8(ascii: "-")
     if let other = CommandTable.otherWords.first(where: { $0.words.contains(first.text) }) {
       throw Failure(
-        first.text, "unknown command; did you mean \(other.meant)?",
+        first.text, "unknown \(isOption ? "option" : "command"); did you mean \(other.meant)?",
         next: "See: \(serialq) help \(other.command)")
     }
+    guard !isOption else { return (.status, words[...]) }
     let names = CommandName.allCases.flatMap(\.names)
-    let meant = Suggestion.closest(to: first, among: names)
-    let suggestion = meant.map { "; did you mean \($0)?" } ?? ""
+    let question = Suggestion.question(about: first, among: names)
     throw Failure(
-      first.isEmpty ? "''" : Visible.text(first), "unknown command\(suggestion)",
-      next: meant == nil
+      first.isEmpty ? "''" : Visible.text(first), "unknown command\(question)",
+      next: question.isEmpty
         ? "To queue it as a job: \(serialq) add ...; see: \(serialq) help" : "See: \(serialq) help")
   }
 

@@ -36,6 +36,9 @@ import Testing
   func otherWords() {
     for (words, meant, command) in CommandTable.otherWords {
       for word in words { #expect(CommandName(called: Bytes(word.utf8)) == nil, "\(word)") }
+      for word in words where word.hasPrefix("-") {
+        #expect(StatusCommand.spec.lastOption(in: Bytes(word.utf8)) == nil, "\(word)")
+      }
       #expect(CommandName(called: Bytes(command.utf8)) != nil, "\(command)")
       #expect(meant.split(separator: " ").contains(Substring(command)), "\(meant)")
     }
