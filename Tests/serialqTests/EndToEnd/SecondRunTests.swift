@@ -35,6 +35,21 @@ import Testing
     try scene.waitForJob(1, .cancelled)
   }
 
+  // Fails if the job is not named: the user would leave it in the queue without knowing it.
+  @Test("Ctrl-C at a run that follows another says that its own job still waits")
+  func ownJobWaits() throws {
+    try scene.addRunning("echo up; read x <gate", until: "up")
+    let run = try scene.start("run", "true").waitForErrors("another runner is active")
+    let stop = """
+      stopped by SIGINT; job 1 continues; 1 still waiting; follow: serialq log -f
+      Job 2 still waits; to cancel: serialq cancel 2
+
+      """
+    let outcome = try run.end(SIGINT)
+    #expect(outcome.errorText.hasSuffix(stop), "\(outcome.errorText)")
+    try gate.open()
+  }
+
   // Fails if the second run also runs jobs, prints nothing, or covers only its own jobs.
   @Test(
     "a second run follows the first, prints what it runs, and exits as its own command",

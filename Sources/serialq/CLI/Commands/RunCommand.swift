@@ -148,7 +148,7 @@ extension RunCommand: Subcommand {
       throw error.adding(
         "The jobs are in the queue despite this error; see: \(serialq) status\(option)")
     }
-    if let signal = signals.first { return reportStop(by: signal, follower, in: session) }
+    if let signal = signals.first { return reportStop(by: signal, follower, ids, in: session) }
     return reportResult(follower, in: &session)
   }
 
@@ -218,7 +218,7 @@ extension RunCommand: Subcommand {
   }
 
   private func reportStop(
-    by signal: Int32, _ follower: Follower, in session: Session
+    by signal: Int32, _ follower: Follower, _ ids: [JobID], in session: Session
   ) -> ExitCode {
     let queue = follower.queue
     let left = queue.count(.waiting)
@@ -230,6 +230,12 @@ extension RunCommand: Subcommand {
       ? "continue with: \(serialq) run\(option)" : "follow: \(serialq) log\(option) -f"
     let rest = running + (left == 0 ? "nothing waits" : "\(left) still waiting; \(advice)")
     session.output.message("serialq: stopped by \(SignalName.of(signal)); \(rest)")
+    let own = ids.filter { queue.job($0)?.state == .waiting }
+    if !own.isEmpty {
+      let text = JobID.text(of: own, separator: " ")
+      let wait = own.count == 1 ? "Job \(text) still waits" : "Jobs \(text) still wait"
+      session.output.message("\(wait); to cancel: \(serialq) cancel\(option) \(text)")
+    }
     return .ended(by: signal)
   }
 
