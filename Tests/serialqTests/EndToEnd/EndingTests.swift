@@ -77,6 +77,27 @@ import Testing
     #expect(try scene.states() == [.cancelled])
   }
 
+  // Fails if the second cancel looks like the first, or nothing shows that the job is to end.
+  @Test(
+    "a second cancel says that the job is already being ended, and list shows it as ending",
+    .needs(.tmux, .bash))
+  func cancelledAgain() throws {
+    try scene.addRunning("trap '' TERM; echo up; while :; do read x <gate; done", until: "up")
+    let terminal = try Terminal(scene, columns: 100)
+    try terminal.type("clear; serialq cancel 1; serialq cancel --running")
+    let end = " with SIGTERM, and with SIGKILL after 10 seconds"
+    let advice = [
+      "End it at once: serialq cancel --signal KILL 1", "Wait for its end: serialq wait 1",
+    ]
+    try terminal.waitFor("two messages") { screen in
+      screen == ["serialq: job 1 is being ended\(end)"] + advice
+        + ["serialq: job 1 is already being ended\(end)"] + advice + ["$"]
+    }
+    #expect(try scene.serialq("list", "--state", "running").text.contains(" ending "))
+    #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
+    try scene.waitForJob(1, .cancelled)
+  }
+
   // Fails if a canceled waiting job starts, or --all omits one.
   @Test("cancel prevents waiting jobs from running, and --all ends everything")
   func cancelWaiting() throws {

@@ -70,10 +70,12 @@ extension CancelCommand: Subcommand {
     if !waiting.isEmpty { session.confirm("serialq: cancelled \(waiting.text)") }
     guard let job = jobs.first(where: { $0.state == .running }) else { return .success }
     let option = QueueName.option(for: self.queue)
+    let kill = "End it at once: \(serialq) cancel\(option) --signal KILL \(job.id)"
     session.confirm(
       """
-      serialq: job \(job.id) is being ended with \(SignalName.of(signal))\
-      \(signal == SIGKILL ? "" : ", and with SIGKILL after 10 seconds")
+      serialq: job \(job.id) is \(job.isCancelRequested ? "already " : "")being ended \
+      with \(SignalName.of(signal))\
+      \(signal == SIGKILL ? "" : ", and with SIGKILL after 10 seconds\n\(kill)")
       Wait for its end: \(serialq) wait\(option) \(job.id)
       """)
     return .success

@@ -27,9 +27,9 @@ extension ListCommand: Subcommand {
       Prints one job per line: id, state, exit code, duration, label, the jobs that it requires or \
       because of which it was skipped, and command. First the jobs that do not wait, by id, then \
       the waiting ones in the order in which they will run. Omits empty columns. A running job \
-      that is suspended is shown as suspended, one that asks something on its terminal as asking, \
-      and one that waits for a retry as retrying. With --all, the jobs of all queues, with a column \
-      for the queue; a queue that cannot be read is reported, and the exit code is 125.
+      that is suspended is shown as suspended, one that is cancelled as ending, one that asks on its \
+      terminal as asking, and one that waits for a retry as retrying. With --all, the jobs of all \
+      queues, with a column for the queue; if one cannot be read, the exit code is 125.
       """,
       """
       Quotes commands: pasted into a POSIX shell in the job's directory, they run the same \

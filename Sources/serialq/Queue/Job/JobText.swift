@@ -22,10 +22,11 @@ extension Job {
   /// Whether the last attempt had a terminal; before the first, whether the job was added with one.
   package var hasTerminal: Bool { hasRun ? hadTerminal : terminal != nil }
 
-  /// The state as a column shows it: a suspended job and one that asks are running, but wait, and a
-  /// job that waits for a retry has failed before.
+  /// The state as a column shows it: a suspended job and one that asks are running, but wait, one
+  /// that is being cancelled ends, and a job that waits for a retry has failed before.
   package var stateText: String {
     if suspendedSince != nil { return "suspended" }
+    if isCancelRequested { return "ending" }
     if question != nil { return "asking" }
     return state == .waiting && retriesUsed > 0 ? "retrying" : "\(state.name)"
   }
