@@ -106,7 +106,13 @@ import Testing
     Mistake("clean", "--keep", "0", message: "--keep 0: not a number above 0"),
     Mistake("clean", "--older-than", "x", message: "--older-than x: not a duration"),
     Mistake("clean", "--all", "--failed", message: "--all: cannot be combined with --failed"),
-    Mistake("set", "on-failur", "stop", message: "on-failur: not a setting; did you mean"),
+    Mistake(
+      "set", "on-failur", "stop",
+      message: """
+        on-failur: not one of on-failure, on-finish, on-idle, on-ask, keep, shell, log-limit, tty, \
+        launcher; did you mean on-failure?
+        """),
+    Mistake("set", "keep", "-1", message: "-1: keep is a number above 0, or all"),
     Mistake("set", "on-failure", "explode", message: "explode: on-failure is continue or stop"),
     Mistake("set", "keep", "0", message: "0: keep is a number above 0, or all"),
     Mistake("set", "shell", "bash", message: "bash: shell is an absolute path, or default"),

@@ -31,7 +31,10 @@ struct ParsedArguments {
       }
       if word.starts(with: Bytes("--")) {
         try takeLong(word, &rest)
-      } else if word.first == UInt8(ascii: "-"), word.count > 1 {
+      } else if word.first == UInt8(ascii: "-"), word.count > 1,
+        // The refusal of a negative value names those that the setting takes.
+        command.operands != .setting || Int(word.text) == nil
+      {
         try takeShort(word, &rest)
       } else {
         operands.append(word)

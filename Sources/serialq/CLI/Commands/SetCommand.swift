@@ -96,7 +96,7 @@ extension SetCommand: Subcommand {
     let names = settings.map(\.name)
     guard names.contains(name.text) else {
       let meant = Suggestion.question(about: name, among: names)
-      throw words.misused(Visible.text(name), "not a setting\(meant)")
+      throw words.misused(Visible.text(name), "not one of \(names.joined(separator: ", "))\(meant)")
     }
     guard words.operands.count > 1 else { return nil }
     guard words.operands.count == 2 else {
