@@ -129,7 +129,7 @@ import Testing
         try scene.serialq(words), "queue default: it is paused")
     }
     let refused = try scene.serialq("run", "echo ran")
-    #expect(refused.errorText.contains("Nothing was queued. Resume it: serialq resume\n"))
+    #expect(refused.errorText.contains("Nothing was queued. Resume it with: serialq resume\n"))
     #expect(try scene.journal() == before && scene.states() == [.waiting])
   }
 
@@ -153,7 +153,10 @@ import Testing
   func pausedAtReboot() throws {
     try scene.add("false", "echo ran >>rec")
     #expect(try scene.serialq("set", "on-failure", "stop").code == 0)
-    #expect(try scene.serialq("run").code == 1)
+    let why = "queue default: it is paused because job 1 failed; jobs waiting: 1"
+    let run = try scene.serialq("run")
+    #expect(run.code == 1 && run.errorText.contains(why), "\(run.errorText)")
+    expectRefusal(try scene.serialq("run", "true"), why)
     #expect(try scene.serialq("add", "-q", "other", "--no-start", "echo ran >>rec").code == 0)
     #expect(try scene.serialq("pause", "-q", "other").code == 0)
     let started = try scene.serialq("start", "--all")

@@ -1,6 +1,7 @@
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 
 /// Adds jobs to a queue, for `add` and `run`.
 struct Adding {
@@ -90,10 +91,10 @@ struct Adding {
       }
       // Under the lock: a pause that follows a check before it would leave the jobs waiting.
       if refusesPause, try scope.isPaused() {
-        let option = QueueName.option(for: folder.name.text)
-        throw Failure(
-          "queue \(folder.name.text)", "it is paused: it starts no job",
-          next: "Nothing was queued. Resume it: \(serialq) resume\(option)")
+        try scope.read(&reader)
+        var failure = reader.queue.blocked(named: folder.name.text).noting("Nothing was queued.")
+        failure.code = .cannot
+        throw failure
       }
       let (commands, found) = options.isUnique ? unknown(to: reader.queue) : (commands, [])
       var added = Added(ids: [], found: found)

@@ -249,7 +249,7 @@ extension RunCommand: Subcommand {
         total == 0 ? "serialq: no job waits" : "serialq: \(succeeded) of \(total) succeeded")
     }
     if let id = follower.firstFailed { session.suggestLog(id, in: follower.queueName) }
-    if isLeft { session.reportPaused(follower.queueName) }
+    if isLeft { session.output.message("\(follower.queue.blocked(named: follower.queueName))") }
     if let result = follower.result { return result.code }
     return isUnsuccessful ? .jobFailed : isLeft ? .cannot : .success
   }
