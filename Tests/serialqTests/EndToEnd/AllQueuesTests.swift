@@ -91,7 +91,7 @@ import Testing
     let outcome = try waiter.wait()
     #expect(try content(scene.path("rec")).text == "a\nb\nwaited 1\n")
     #expect(outcome.errorText.hasPrefix("serialq: queue b, job 1 failed with exit code 3 after "))
-    #expect(outcome.errorText.contains("\nSee its output: serialq log -q b 1\n"))
+    #expect(outcome.errorText.contains("\nOutput of job 1: serialq log -q b 1\n"))
   }
 
   // Fails if a paused queue ends the wait for the others, is reported only at the end, or still

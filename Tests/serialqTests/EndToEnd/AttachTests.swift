@@ -45,7 +45,7 @@ final class AttachTests: SceneSuite {
     let screen = try terminal.screen()
     #expect(screen.contains("Name: world") && screen.contains("hello world"), "\(screen)")
     #expect(screen.joined().contains("serialq: job 1 failed with exit code 3 after"))
-    #expect(screen.contains("See its output: serialq log 1"))
+    #expect(screen.contains("Output of job 1: serialq log 1"))
     try expectSameMode(terminal)
     #expect(try scene.log(1).text == "begun\r\nName: world\r\nhello world\r\n")
   }

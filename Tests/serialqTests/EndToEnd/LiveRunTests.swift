@@ -39,7 +39,7 @@ final class LiveRunTests: SceneSuite {
       three
       [3] succeeded after TIME
       serialq: 2 of 3 succeeded
-      See its output: serialq log 1
+      Output of job 1: serialq log 1
       $
       """)
   }
@@ -70,8 +70,8 @@ final class LiveRunTests: SceneSuite {
     let title = "job 1 failed with exit code 3 after TIME: read x <gate; exit 3"
     try terminal.waitFor("the end") { screen in
       screen.map { $0.replacing(/after \S+:/, with: "after TIME:") } == [
-        "serialq: \(title)", "See its output: serialq log 1", "Mark as seen: serialq ack --all",
-        "serialq: \(title)", "See its output: serialq log 1", "3", "$",
+        "serialq: \(title)", "Output of job 1: serialq log 1", "Mark as seen: serialq ack --all",
+        "serialq: \(title)", "Output of job 1: serialq log 1", "3", "$",
       ]
     }
   }

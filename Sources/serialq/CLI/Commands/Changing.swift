@@ -141,7 +141,7 @@ extension Session {
 
   /// Suggests the command that shows why a job failed.
   func suggestLog(_ id: JobID, in queue: String) {
-    output.message("See its output: \(serialq) log\(QueueName.option(for: queue)) \(id)")
+    output.message("Output of job \(id): \(serialq) log\(QueueName.option(for: queue)) \(id)")
   }
 
   /// Reports success on a terminal only; scripts use the exit code.
