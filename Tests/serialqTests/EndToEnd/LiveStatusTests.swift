@@ -105,7 +105,7 @@ final class LiveStatusTests: SceneSuite {
     let run = try scene.start("run")
     let terminal = try Terminal(scene, columns: 20, rows: 3)
     try terminal.type("clear; serialq -w")
-    try terminal.waitForScreen("1 open: serialq li…\nJob 2: read x <gate")
+    try terminal.waitForScreen("1 open\nJob 2: read x <gate")
     try terminal.press("C-c")
     try gate.open()
     #expect(try run.wait().code == 0)

@@ -7,8 +7,8 @@ extension StatusReport {
     let hidden = moreTroubles + omitted.reduce(0) { $0 + 1 + $1.skips.count }
     var lines: [StyledLine] = []
     if hidden > 0 {
-      let more = detail.troubles == 0 ? "" : " more"
-      lines.append(StyledLine("\(hidden)\(more) open: \(serialq) list\(option) --open", .red))
+      let more = detail.troubles == 0 ? " open" : " more open: \(serialq) list\(option) --open"
+      lines.append(StyledLine("\(hidden)\(more)", .red))
     }
     for trouble in troubles.suffix(detail.troubles) {
       let age = trouble.age.map { ", \(Humanize.age($0))" } ?? ""
