@@ -58,10 +58,10 @@ extension SetCommand: Subcommand {
     ],
     details: [
       """
-      See JOBS below for all variables of these commands, for examples that notify you, and for \
-      long logs, and BEYOND ONE MACHINE for launchers. A size is a number of bytes, or of units of \
-      1024: K, M, G or T. A log keeps at least 1K. shell, tty and launcher apply to jobs that start \
-      from now on, whenever they were added; shell applies to these commands too.
+      NAME alone shows its value. See JOBS below for the variables of these commands, notifications \
+      and long logs, and BEYOND ONE MACHINE for launchers. A size is a number of bytes, or of units \
+      of 1024: K, M, G or T. A log keeps at least 1K. shell, tty and launcher apply to jobs that \
+      start from now on, whenever they were added; shell applies to these commands too.
       """,
       """
       If a follower of the queue is so slow that an output is removed before it is printed, the \

@@ -20,8 +20,8 @@ extension StatusCommand: Subcommand {
     description: [
       """
       serialq without a command does the same. Shows open jobs first: failures, with the end of \
-      their output, and skipped jobs. Shows then the running job, the number of waiting jobs, the \
-      progress with an estimate of the remaining time, and a useful next command.
+      their output, and skipped jobs. Then come the running job, the waiting ones, N of M done, where \
+      M counts the jobs since the queue was last idle, the time left, and useful commands.
       """,
       """
       With --all, shows each queue that has jobs, below its name. A queue that cannot be read is \
