@@ -35,8 +35,9 @@ import Testing
     try scene.waitForJob(1, .cancelled)
   }
 
-  // Fails if the job is not named: the user would leave it in the queue without knowing it.
-  @Test("Ctrl-C at a run that follows another says that its own job still waits")
+  // Fails if the job is not named: the user would leave it in the queue without knowing it, or add it
+  // again.
+  @Test("a run that follows another and ends before its own job says that it still waits")
   func ownJobWaits() throws {
     try scene.addRunning("echo up; read x <gate", until: "up")
     let run = try scene.start("run", "true").waitForErrors("another runner is active")
@@ -47,7 +48,12 @@ import Testing
       """
     let outcome = try run.end(SIGINT)
     #expect(outcome.errorText.hasSuffix(stop), "\(outcome.errorText)")
+    let second = try scene.start("run", "true").waitForErrors("another runner is active")
+    #expect(try scene.serialq("pause").code == 0)
     try gate.open()
+    let paused = try second.wait()
+    #expect(paused.code == 125, "\(paused.errorText)")
+    #expect(paused.errorText.hasSuffix("Job 3 still waits; to cancel: serialq cancel 3\n"))
   }
 
   // Fails if the second run also runs jobs, prints nothing, or covers only its own jobs.

@@ -149,7 +149,7 @@ extension RunCommand: Subcommand {
         "The jobs are in the queue despite this error; see: \(serialq) status\(option)")
     }
     if let signal = signals.first { return reportStop(by: signal, follower, ids, in: session) }
-    return reportResult(follower, in: &session)
+    return reportResult(follower, ids, in: &session)
   }
 
   /// Prints output until the runner is done, or was stopped and has no running job.
@@ -230,16 +230,24 @@ extension RunCommand: Subcommand {
       ? "continue with: \(serialq) run\(option)" : "follow: \(serialq) log\(option) -f"
     let rest = running + (left == 0 ? "nothing waits" : "\(left) still waiting; \(advice)")
     session.output.message("serialq: stopped by \(SignalName.of(signal)); \(rest)")
-    let own = ids.filter { queue.job($0)?.state == .waiting }
-    if !own.isEmpty {
-      let text = JobID.text(of: own, separator: " ")
-      let wait = own.count == 1 ? "Job \(text) still waits" : "Jobs \(text) still wait"
-      session.output.message("\(wait); to cancel: \(serialq) cancel\(option) \(text)")
-    }
+    reportWaiting(ids, queue, option, in: session)
     return .ended(by: signal)
   }
 
-  private func reportResult(_ follower: Follower, in session: inout Session) -> ExitCode {
+  /// Reports which of the own jobs have not run.
+  private func reportWaiting(
+    _ ids: [JobID], _ queue: Queue, _ option: String, in session: Session
+  ) {
+    let own = ids.filter { queue.job($0)?.state == .waiting }
+    guard !own.isEmpty else { return }
+    let text = JobID.text(of: own, separator: " ")
+    let wait = own.count == 1 ? "Job \(text) still waits" : "Jobs \(text) still wait"
+    session.output.message("\(wait); to cancel: \(serialq) cancel\(option) \(text)")
+  }
+
+  private func reportResult(
+    _ follower: Follower, _ ids: [JobID], in session: inout Session
+  ) -> ExitCode {
     let isLeft = follower.queue.isPaused && follower.queue.count(.waiting) > 0
     let succeeded = follower.counts[.succeeded] ?? 0
     let total = follower.counts.values.reduce(0, +)
@@ -249,7 +257,11 @@ extension RunCommand: Subcommand {
         total == 0 ? "serialq: no job waits" : "serialq: \(succeeded) of \(total) succeeded")
     }
     if let id = follower.firstFailed { session.suggestLog(id, in: follower.queueName) }
-    if isLeft { session.output.message("\(follower.queue.blocked(named: follower.queueName))") }
+    if isLeft {
+      session.output.message("\(follower.queue.blocked(named: follower.queueName))")
+      let option = QueueName.option(for: follower.queueName)
+      reportWaiting(ids, follower.queue, option, in: session)
+    }
     if let result = follower.result { return result.code }
     return isUnsuccessful ? .jobFailed : isLeft ? .cannot : .success
   }
