@@ -39,7 +39,7 @@ import Testing
           serialq: job \(start) failed with exit code 3 after TIME: echo one; exit 3
           serialq: job \(start + 2) was killed by SIGKILL after TIME: kill -9 $$
           serialq: 1 of 3 succeeded
-          See its output: serialq log \(start)
+          Output of job \(start): serialq log \(start)
 
           """)
     }

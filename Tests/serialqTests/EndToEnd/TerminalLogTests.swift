@@ -184,6 +184,11 @@ import Testing
 
   /// A line with spaces in place of tabs.
   private func expanded(_ line: String) -> String {
-    Visible.lastLines(1, of: Bytes(line.utf8)).last ?? ""
+    var expanded = ""
+    for character in line {
+      let count = character == "\t" ? 8 - DisplayWidth.of(expanded) % 8 : 0
+      expanded += count == 0 ? String(character) : String(repeating: " ", count: count)
+    }
+    return expanded
   }
 }

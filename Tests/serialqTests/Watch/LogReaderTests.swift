@@ -235,7 +235,7 @@ import Testing
     try bench.append("a\r\nb\tc\r\n\(bar)\r\n")
     #expect(
       try LogReader.tail(of: bench.log, lines: 3, hasTerminal: true) == [
-        "a", "b       c", "999 of 1000",
+        "a", "b c", "999 of 1000",
       ])
     try bench.append(String(repeating: "long ", count: 4_000))
     let tail = try LogReader.tail(of: bench.log, lines: 1, bytes: 100, hasTerminal: true)
