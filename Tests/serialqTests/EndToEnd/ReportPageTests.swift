@@ -40,10 +40,14 @@ import Testing
     #expect(!shown.contains("<script") && shown.contains("&lt;script&gt;document.title"))
   }
 
-  // Fails if an element is wider than a phone: the page would scroll horizontally.
-  @Test("nothing is wider than the window, on a phone and on a screen")
+  // Fails if an element is wider than a phone: the page would scroll horizontally; or if a band of idle
+  // time is higher than the head of the table.
+  @Test("nothing is wider than the window, on a phone and on a screen, and no band leaves the head")
   func fits() throws {
     try fill()
+    // Long before or after the others.
+    try scene.write(.add(8), .start(8), .end(8))
+    #expect(try scene.serialq("report", "--html", "page.html").code == 0)
     // The page has no script, so the outer page measures it.
     let outer = """
       <script>
@@ -51,7 +55,13 @@ import Testing
         for (const frame of document.querySelectorAll("iframe")) {
           const page = frame.contentDocument;
           const bars = page.querySelectorAll(".chart rect.failed, .chart rect.succeeded");
-          document.body.append(` ${frame.width}: ${page.documentElement.scrollWidth} ${bars.length};`);
+          const head = page.querySelector("thead").getBoundingClientRect();
+          const bands = [...page.querySelectorAll("th .cut, th .tooltip")].filter((band) => {
+            const { top, bottom } = band.getBoundingClientRect();
+            return top >= head.top && bottom <= head.bottom;
+          });
+          document.body.append(
+            ` ${frame.width}: ${page.documentElement.scrollWidth} ${bars.length} ${bands.length};`);
         }
       };
       </script>
@@ -63,8 +73,8 @@ import Testing
     let page = "file://\(scene.path("outer.html").text)"
     let outcome = try chromium(
       ["--allow-file-access-from-files", "--virtual-time-budget=5000", "--dump-dom", page])
-    // Two jobs succeeded and two failed.
-    let measured = widths.map { " \($0): \($0) 4;" }.joined()
+    // Three jobs succeeded and two failed; the outline of the bands, and one of them.
+    let measured = widths.map { " \($0): \($0) 5 2;" }.joined()
     #expect(outcome.text.contains(measured), "\(outcome.text.suffix(300))")
   }
 
