@@ -20,16 +20,13 @@ import Testing
     #expect(try scene.log(2) == Bytes("later\n"))
   }
 
-  // Fails if one of the columns is not bounded, or the width is ignored.
+  // Fails if one of the columns is not bounded, the width is ignored, or a command gets no room.
   @Test("long labels and commands are cut in list, and lines to COLUMNS")
   func bounds() throws {
     let long = String(repeating: "x", count: 3_000)
     _ = try scene.serialq("add", "--no-start", "-n", long, "echo \(long)")
     let list = try scene.serialq("list").text
     #expect(list.contains(" \(String(repeating: "x", count: 39))…  echo \(long)\n"))
-    let narrow = try scene.serialq("list") { $0.environment.append(Bytes("COLUMNS=40")) }
-    #expect(narrow.text.split(separator: "\n").allSatisfy { $0.count <= 40 })
-    #expect(narrow.text.contains("  echo xxx"))
     #expect(try scene.serialq("status").text.split(separator: "\n").allSatisfy { $0.count < 300 })
     for words in [["queues"], ["status"], ["list", "--all"]] {
       let outcome = try scene.serialq(words) {
@@ -41,6 +38,10 @@ import Testing
     // The end of the output, and the name of a program that does not exist.
     #expect(try scene.serialq("run", "head -c 9000 /dev/zero | tr '\\0' x; exit 3").code == 3)
     #expect(try scene.serialq("run", "--", long).code > 125)
+    // The columns of state, exit code and time leave no room for the name too.
+    let narrow = try scene.serialq("list") { $0.environment.append(Bytes("COLUMNS=40")) }
+    #expect(narrow.text.split(separator: "\n").allSatisfy { $0.count <= 40 })
+    #expect(narrow.text.contains("  echo xxx"))
     for words in [["status"], ["status", "--all"], ["wait"], ["wait", "--all"], ["queues"]] {
       let outcome = try scene.serialq(words)
       for line in (outcome.text + outcome.errorText).split(separator: "\n") {
