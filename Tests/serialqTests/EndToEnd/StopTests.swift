@@ -7,7 +7,7 @@ import Testing
 @Suite final class StopTests: SceneSuite {
   // Fails if only the job's shell is signalled (the grandchild survives), if the job counts as
   // killed, if SIGTERM counts as a cancel request of the user, or if the rest of the queue is
-  // canceled or run, or the run exits with a code. SIGQUIT: fails if the Swift runtime reports it as a crash, and continues.
+  // canceled or run, or the run exits with a code.
   @Test(
     "the first signal ends the running job and keeps the rest", .shows(Running.stopsInOrder),
     arguments: [SIGINT, SIGTERM, SIGQUIT, SIGHUP])
@@ -59,6 +59,16 @@ import Testing
     try terminal.press("C-c")
     let screen = try terminal.waitFor("the prompt") { $0.last == "$" }
     #expect(screen.contains("call 1") && !screen.contains("call 2"), "\(screen)")
+  }
+
+  // Fails if the Swift runtime reports it as a crash, and continues.
+  @Test("SIGQUIT ends a command that reads standard input")
+  func quit() throws {
+    try scene.add("true")
+    let add = try scene.start("add", "-i", "-", "cat") { $0.prelude = "exec <gate" }
+    let inputs = try scene.queueFolder().path.appending(path: Bytes("input"))
+    try waitUntil("the copy", watching: [inputs]) { try !FileSystem.names(in: inputs).isEmpty }
+    #expect(try add.end(SIGQUIT).status == .killed(SIGQUIT))
   }
 
   // Fails if the signal counts as a failure of the editor.
