@@ -16,7 +16,7 @@
     private static let job = """
       #!/bin/sh
       exec 5>>busy
-      flock -n 5 || echo overlap $SERIALQ_JOB >>rec
+      flock -n 5; [ $? = 1 ] && echo overlap $SERIALQ_JOB >>rec
       echo start $SERIALQ_JOB >>rec
       sleep $1 5>&-
       echo end $SERIALQ_JOB $2 >>rec
@@ -37,9 +37,14 @@
       #expect(try scene.script("chmod +x job").code == 0)
       let end = Clock.monotonic() + seconds * 1_000_000_000
       let clients = try (0...8).map { try StormClient(scene, number: $0, seed: rounds.random, end) }
-      DispatchQueue.concurrentPerform(iterations: 9) { number in
-        if number == 8 { clients[number].destroy() } else { clients[number].work() }
+      let over = DispatchGroup()
+      for (number, client) in clients.enumerated() {
+        // A queue for each: it gets a thread at once, however many wait.
+        DispatchQueue(label: "client \(number)").async(group: over) {
+          if number == 8 { client.destroy() } else { client.work() }
+        }
       }
+      over.wait()
       for client in clients { #expect(client.fault == nil, rounds.seedText) }
       _ = try scene.serialq("resume")
       let queue = try rounds.finish()
@@ -111,7 +116,7 @@
 
   /// Gives random commands, one after another.
   ///
-  /// `@unchecked`: used by one thread at a time, of which `concurrentPerform` waits for the last.
+  /// `@unchecked`: used by one thread at a time, for whose end the test waits.
   final class StormClient: @unchecked Sendable {
     struct Result: CustomStringConvertible {
       var words: [String]
@@ -168,11 +173,14 @@
         // The moment is under test.
         usleep(.random(in: 0...300_000, using: &random))
         let signal = one(Self.signals)
-        switch Int.random(in: 0..<4, using: &random) {
+        switch Int.random(in: 0..<5, using: &random) {
+        // All clients may follow a queue that one of them has paused.
+        case 4: _ = try? scene.serialq("resume")
         case 0: if let pid = try? scene.runner() { kill(pid, signal) }
         case 1:
           if let pid = try? scene.processes().randomElement(using: &random) {
-            kill(pid, signal)
+            // A job ends with its first process; one that it left behind would be beside the next.
+            kill(getpgid(pid) == pid ? -pid : pid, signal)
           }
         default:
           guard let pid = try? scene.runner() else { continue }
@@ -181,7 +189,6 @@
           scene.limitDescriptors(of: pid, to: 1_024)
         }
       }
-      // A client may follow a queue that another one has paused.
       while !(0..<8).allSatisfy({ (try? FileSystem.status(of: done($0))) != nil }) {
         _ = try? scene.serialq("resume")
       }
