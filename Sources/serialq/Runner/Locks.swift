@@ -102,9 +102,9 @@ package enum JobLock {
   ///
   /// Empty if no process in the recorded group holds the lock: after the leader has ended, its
   /// number may be reused.
-  package static func groups(of job: Job, _ folder: QueueFolder) -> [Int32] {
+  package static func groups(of job: Job, _ folder: QueueFolder) throws(Failure) -> [Int32] {
     guard let file = file(folder.jobLock(job.id)) else { return [] }
-    let holders = LockHolders.find(of: file)?.known
+    let holders = try LockHolders.find(of: file)?.known
     guard let pid = job.running?.pid else {
       return Set(holders?.map(\.group) ?? []).filter { $0 > 1 }.sorted()
     }
@@ -117,7 +117,8 @@ package enum JobLock {
   /// forking, but never the group leader. A normal run does not wait for more: it ends with the
   /// leader.
   static func isGone(_ job: Job, _ folder: QueueFolder) -> Bool {
-    job.running?.pid != nil && groups(of: job, folder).isEmpty
+    // Not in a shortage, in which nothing is known.
+    job.running?.pid != nil && (try? groups(of: job, folder)) == []
   }
 
   /// Waits until no process in the job's group holds its lock.
@@ -125,11 +126,21 @@ package enum JobLock {
   /// Returns at once where processes cannot be waited for.
   static func waitUntilGone(_ job: Job, _ folder: QueueFolder) {
     guard let pid = job.running?.pid, let file = file(folder.jobLock(job.id)) else { return }
+    func holders() -> [ProcessStatus] {
+      while true {
+        do throws(Failure) {
+          return try LockHolders.find(of: file)?.known.filter { $0.group == pid } ?? []
+        } catch {
+          // A shortage.
+          _ = try? waitForInput(on: [], until: Clock.monotonic() + 1_000_000_000)
+        }
+      }
+    }
     while true {
       // Opened before the search: a process that ended and whose ID was reused is then not found.
-      let before = LockHolders.find(of: file)?.known.filter { $0.group == pid } ?? []
+      let before = holders()
       let handles = before.map { ProcessHandle($0.pid) }
-      let now = LockHolders.find(of: file)?.known.filter { $0.group == pid } ?? []
+      let now = holders()
       guard let first = now.first else { return }
       guard let index = before.firstIndex(of: first) else { continue }
       do throws(Failure) {

@@ -85,7 +85,9 @@ extension Runner {
       JobLock.waitUntilGone(job, folder)
       supervision.wake()
     }
-    var delivery = SignalDelivery(to: job, in: folder) { JobLock.groups(of: job, folder).first }
+    var delivery = SignalDelivery(to: job, in: folder) {
+      (try? JobLock.groups(of: job, folder))?.first
+    }
     try whileWaiting { () throws(Failure) in
       try wait(for: .orphan, of: job, free, lock, &termination, &delivery)
     }
@@ -123,7 +125,7 @@ extension Runner {
   }
 
   private func reportOrphan(_ job: Job) {
-    let group = JobLock.groups(of: job, folder).first
+    let group = (try? JobLock.groups(of: job, folder))?.first
     let process = group.map { " (process group \($0))" } ?? ""
     let option = QueueName.option(for: folder.name.text)
     say(

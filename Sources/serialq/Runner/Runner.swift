@@ -179,7 +179,8 @@ package final class Runner: Sendable {
     } else {
       RunnerLock.sign(lock)
     }
-    try recover()
+    // Again from the start: what was recovered before a shortage is recorded.
+    try patiently { () throws(Failure) in try recover() }
     return true
   }
 

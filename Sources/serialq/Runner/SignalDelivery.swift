@@ -45,10 +45,20 @@ struct SignalDelivery {
     guard rounds.signal != nil else { return Outlook() }
     for _ in 0..<SignalDelivery.limit {
       let group = group()
-      switch rounds.next(file.flatMap(LockHolders.find), group: group, now: now) {
+      let action: SignalRounds.Action
+      do throws(Failure) {
+        let seen = if let file { try LockHolders.find(of: file) } else { nil as LockHolders? }
+        action = rounds.next(seen, group: group, now: now)
+      } catch {
+        action = rounds.nextInShortage(group: group, now: now)
+      }
+      switch action {
       case .send(let signal, let toGroup, let processes):
         if toGroup, let group { send(signal, toGroup: group) }
-        for process in processes { rounds.note(process, send(signal, to: process)) }
+        for process in processes {
+          // Otherwise it is found again.
+          if let error = try? send(signal, to: process) { rounds.note(process, error) }
+        }
       case .wait(let until): return Outlook(next: until, isBlind: rounds.isBlind)
       case .stuck(let left):
         // A process that could not be suspended can start others, which could not be either.
@@ -70,17 +80,17 @@ struct SignalDelivery {
     guard let pid = group(), let process = ProcessStatus.of(pid), process.group == pid else {
       return false
     }
-    return send(signal, to: process) == 0
+    return (try? send(signal, to: process)) == 0
   }
 
   /// Returns 0 or the error number.
-  private func send(_ signal: Int32, to process: ProcessStatus) -> Int32 {
+  private func send(_ signal: Int32, to process: ProcessStatus) throws(Failure) -> Int32 {
     guard process.pid > 1 else { return EPERM }
     let handle = ProcessHandle(process.pid)
     // Checked after the handle was opened: the ID may have been reused since the search, or the
     // process may have closed the lock.
-    guard ProcessStatus.of(process.pid)?.identity == process.identity,
-      file?.isHeldOrHidden(process.pid) == true
+    guard try ProcessStatus.found(process.pid)?.identity == process.identity,
+      try file?.isHeldOrHidden(process.pid) == true
     else { return ESRCH }
     let error = handle.send(signal)
     if error == 0, SignalRounds.needsContinue(signal) { _ = handle.send(SIGCONT) }

@@ -33,6 +33,8 @@ struct SignalRounds {
   /// Whether no process was visible that holds the lock.
   private(set) var isBlind = true
   private var isFirst = false
+  /// Whether the group has received the signal in a shortage, before the first search.
+  private var isGroupTold = false
   private var begun: UInt64 = 0
   private var reached: Set<ProcessStatus.Identity> = []
   /// Processes that could hold the lock, but whose descriptors are hidden.
@@ -45,7 +47,7 @@ struct SignalRounds {
   /// Starts to send this signal; `ticks` is the present time of ``Machine/bootTicks()``.
   mutating func begin(_ signal: Int32, ticks: UInt64) {
     self.signal = signal
-    isFirst = true
+    (isFirst, isGroupTold) = (true, false)
     begun = ticks
     reached = []
     unreachable = [:]
@@ -80,7 +82,7 @@ struct SignalRounds {
     if seen == nil, !isFirst { return .wait(until: nil) }
     if isFirst || !targets.isEmpty {
       interval = SignalRounds.shortest
-      return .send(signal, toGroup: isFirst, targets)
+      return .send(signal, toGroup: isFirst && !isGroupTold, targets)
     }
     // Only SIGKILL ends every process, and only SIGSTOP stops every one; a process may have forked
     // another before it received it.
@@ -101,6 +103,20 @@ struct SignalRounds {
     }
     let left = left(of: holders)
     if !left.isEmpty, left.count == holders.count { return .stuck(left) }
+    defer { interval = min(interval * 2, SignalRounds.longest) }
+    return .wait(until: now + interval)
+  }
+
+  /// The next action while processes cannot be searched for: to the group at once, and then look again.
+  ///
+  /// No other process is known, and none is given up.
+  mutating func nextInShortage(group: Int32?, now: Int64) -> Action {
+    isBlind = false
+    guard let signal else { return .wait(until: nil) }
+    if isFirst, !isGroupTold, group != nil {
+      isGroupTold = true
+      return .send(signal, toGroup: true, [])
+    }
     defer { interval = min(interval * 2, SignalRounds.longest) }
     return .wait(until: now + interval)
   }

@@ -24,6 +24,16 @@ package struct Failure: Error, Equatable, CustomStringConvertible {
   /// Whether something is missing that comes back: processes, memory or descriptors.
   package var isShortage: Bool { [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(number ?? 0) }
 
+  /// What `work` finds; nil if it fails, except by a shortage: that says nothing about what was looked for.
+  static func unlessShort<Found>(
+    _ work: () throws(Failure) -> Found?
+  ) throws(Failure) -> Found? {
+    do throws(Failure) { return try work() } catch {
+      if error.isShortage { throw error }
+      return nil
+    }
+  }
+
   /// What failed and why.
   ///
   /// Escapes unprintable characters here, in one place. The names and paths in it are untrusted,

@@ -29,14 +29,19 @@ extension LockHolders {
   /// A process that opened the file itself does not count: `/proc/PID/fdinfo` shows the lock, and
   /// which process acquired it, only for descriptors that share the open file. O(open files of all
   /// processes of the user).
-  package static func find(of file: LockFile) -> LockHolders? {
+  ///
+  /// Fails by a shortage, in which a process that was not seen may hold the lock.
+  package static func find(of file: LockFile) throws(Failure) -> LockHolders? {
     #if os(Linux)
-      guard let names = try? FileSystem.names(in: Bytes("/proc")) else { return nil }
+      let names = try Failure.unlessShort { () throws(Failure) in
+        try FileSystem.names(in: Bytes("/proc"))
+      }
+      guard let names else { return nil }
       let own = Machine.processID()
       var found = LockHolders()
       for pid in names.compactMap({ Int32($0.text) }) where pid != own {
-        let hold = file.hold(of: pid)
-        guard hold != .none, let process = ProcessStatus.of(pid) else { continue }
+        let hold = try file.hold(of: pid)
+        guard hold != .none, let process = try ProcessStatus.found(pid) else { continue }
         switch hold {
         case .held: found.known.append(process)
         case .hidden: found.hidden.append(process)
@@ -69,25 +74,26 @@ package struct LockFile: Equatable, Sendable {
   }
 
   /// Whether a process that was found before still counts.
-  package func isHeldOrHidden(_ pid: Int32) -> Bool { hold(of: pid) != .none }
+  package func isHeldOrHidden(_ pid: Int32) throws(Failure) -> Bool { try hold(of: pid) != .none }
 
-  /// Whether the process holds the lock; false without `proc(5)`.
-  package func isHeld(by pid: Int32) -> Bool { hold(of: pid) == .held }
+  /// Whether the process holds the lock; false without `proc(5)`, and in a shortage.
+  package func isHeld(by pid: Int32) -> Bool { (try? hold(of: pid)) == .held }
 
   enum Hold { case held, hidden, none }
 
   /// Whether the process holds the lock.
-  func hold(of pid: Int32) -> Hold {
+  func hold(of pid: Int32) throws(Failure) -> Hold {
     // The usual descriptor first, which saves the list of the others.
-    if isHeld(by: pid, as: Bytes("\(descriptor)".utf8)) { return .held }
+    if try isHeld(by: pid, as: Bytes("\(descriptor)".utf8)) { return .held }
     do throws(Failure) {
       for name in try FileSystem.names(in: Bytes("/proc/\(pid)/fd".utf8)) {
         // Reads the link first: `stat(2)` of a file on a network can block.
         let path = Bytes("/proc/\(pid)/fd/\(name.text)".utf8)
         guard let target = FileSystem.target(of: path), isPath(target) else { continue }
-        if isHeld(by: pid, as: name) { return .held }
+        if try isHeld(by: pid, as: name) { return .held }
       }
     } catch {
+      if error.isShortage { throw error }
       return error.number == EACCES || error.number == EPERM ? .hidden : .none
     }
     return .none
@@ -110,13 +116,15 @@ package struct LockFile: Equatable, Sendable {
     return target.dropLast(isDeleted ? deleted.count : 0).suffix(end.count).elementsEqual(end)
   }
 
-  private func isHeld(by pid: Int32, as name: Bytes) -> Bool {
+  private func isHeld(by pid: Int32, as name: Bytes) throws(Failure) -> Bool {
     let path = Bytes("/proc/\(pid)/fd/\(name.text)".utf8)
     guard let status = try? FileSystem.status(of: path, followingLinks: true),
       status.identity == identity
     else { return false }
     let information = Bytes("/proc/\(pid)/fdinfo/\(name.text)".utf8)
-    let text = try? FileDescriptor.openIfThere(information, .read, followingLinks: true)?.readAll()
+    let text = try Failure.unlessShort { () throws(Failure) in
+      try FileDescriptor.openIfThere(information, .read, followingLinks: true)?.readAll()
+    }
     return text?.split(separator: UInt8(ascii: "\n")).contains { line in
       LockFile.isInherited(Bytes(line), by: pid)
     } ?? false

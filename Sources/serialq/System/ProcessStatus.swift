@@ -47,9 +47,13 @@ extension ProcessStatus {
   }
 
   /// The present status of a process; nil if there is none, or no `proc(5)`.
-  package static func of(_ pid: Int32) -> ProcessStatus? {
+  package static func of(_ pid: Int32) -> ProcessStatus? { (try? found(pid)) ?? nil }
+
+  /// As ``of(_:)``; fails by a shortage.
+  package static func found(_ pid: Int32) throws(Failure) -> ProcessStatus? {
     let path = Bytes("/proc/\(pid)/stat".utf8)
-    let line = try? FileDescriptor.openIfThere(path, .read, followingLinks: true)?.readAll()
-    return line.flatMap { ProcessStatus(line: $0) }
+    return try Failure.unlessShort { () throws(Failure) in
+      try FileDescriptor.openIfThere(path, .read, followingLinks: true)?.readAll()
+    }.flatMap { ProcessStatus(line: $0) }
   }
 }

@@ -106,7 +106,7 @@ import Testing
       .needs(.cc), .ifFaultsCanBeMade, arguments: [[], ["--tty"]])
     func shortage(options: [String]) throws {
       let library = try PreloadedLibrary(
-        "shortage",
+        "shortage-\(options.count)",
         """
         #define _GNU_SOURCE
         #include <dlfcn.h>
@@ -183,6 +183,50 @@ import Testing
       #expect(try scene.serialq("wait", "2").code == 0)
       #expect(try scene.states() == [.succeeded, .succeeded])
       #expect(try scene.runner() == nil || scene.runner() == runner)
+    }
+
+    // Fails if an orphan counts as gone, or the runner ends, because its processes cannot be searched for.
+    @Test(
+      "an orphan is waited for while its processes cannot be found",
+      .shows(Running.orphans), .needs(.cc), .ifFaultsCanBeMade)
+    func orphan() throws {
+      let library = try PreloadedLibrary(
+        "blind",
+        """
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <errno.h>
+        #include <fcntl.h>
+        #include <stdlib.h>
+        #include <string.h>
+        #include <unistd.h>
+        int open(const char *path, int flags, ...) {
+          if (strstr(path, "/fdinfo/") && access(getenv("SHORTAGE"), F_OK) == 0) {
+            write(2, "blind\\n", 6);
+            errno = ENFILE;
+            return -1;
+          }
+          __typeof__(&open) real = (__typeof__(&open))dlsym(RTLD_NEXT, "open");
+          return real(path, flags, 0600);
+        }
+        """)
+      try scene.addRunning("exec sh -c 'echo up; read x <gate; echo one >>rec'", until: "up")
+      #expect(try scene.serialq("add", "--no-start", "echo two >>rec").code == 0)
+      let runner = try scene.waitForRunner()
+      kill(runner, SIGKILL)
+      try scene.waitForNoRunner()
+      try write([], to: scene.path("shortage"))
+      let run = try scene.start("run") {
+        $0.environment += [
+          Bytes("LD_PRELOAD=") + library.path, Bytes("SHORTAGE=") + scene.path("shortage"),
+        ]
+      }
+      try run.waitForErrors("serialq cancel 1\nblind\nblind\nblind")
+      #expect(try scene.states() == [.running, .waiting])
+      try FileSystem.remove(scene.path("shortage"))
+      try gate.open()
+      _ = try run.wait()
+      #expect(try content(scene.path("rec")).text == "one\ntwo\n")
     }
 
     // Fails if the lock of a job has a number that the limit does not allow.

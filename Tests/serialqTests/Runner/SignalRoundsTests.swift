@@ -33,6 +33,20 @@ import Testing
       rounds.next(seen, group: nil, now: 0) == .send(SIGKILL, toGroup: true, [forked, cleaning]))
   }
 
+  // Fails if the first search after a shortage counts as a later one, the group is signaled twice, or
+  // what could not be seen is given up.
+  @Test("a shortage delays the signal of all but the group, and no process is given up in it")
+  func shortage() {
+    var rounds = SignalRounds()
+    rounds.begin(SIGTERM, ticks: 5)
+    #expect(rounds.nextInShortage(group: 20, now: 0) == .send(SIGTERM, toGroup: true, []))
+    #expect(rounds.nextInShortage(group: 20, now: 0) == .wait(until: SignalRounds.shortest))
+    #expect(!rounds.isBlind)
+    let (inside, outside) = (process(20, group: 20), process(21, started: 9, group: 21))
+    let seen = LockHolders(known: [inside, outside])
+    #expect(rounds.next(seen, group: 20, now: 0) == .send(SIGTERM, toGroup: false, [outside]))
+  }
+
   // Fails if processes that are started faster than they are found survive, or if the runner spins.
   @Test("SIGKILL is repeated for new processes, at growing intervals, until none holds the lock")
   func killAll() {

@@ -115,7 +115,9 @@ extension StatusReport {
     } else {
       running.guardian = try JobLock.isHeld(job.id, folder) ? .noRunner : .gone
     }
-    if running.guardian != .runner { running.process = JobLock.groups(of: job, folder).first }
+    if running.guardian != .runner {
+      running.process = (try? JobLock.groups(of: job, folder))?.first
+    }
     guard job.hadTerminal, running.guardian != .gone else { return running }
     if let question = job.question {
       running.question = question.phrase
