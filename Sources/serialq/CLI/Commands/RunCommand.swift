@@ -140,9 +140,20 @@ extension RunCommand: Subcommand {
     follower.isStopped = { signals.first != nil && !runner.isDone && !runner.hasWork }
     runner.start()
     do throws(Failure) {
-      try follow(runner, &follower, terminal, watches, signals, wakeUp, said, in: &session)
+      while true {
+        do throws(Failure) {
+          try follow(runner, &follower, terminal, watches, signals, wakeUp, said, in: &session)
+          break
+        } catch {
+          // A shortage must not end the runner, which is in this process.
+          guard error.isShortage, signals.first == nil || runner.hasWork else { throw error }
+          _ = try waitForInput(on: [], until: Clock.monotonic() + 1_000_000_000)
+        }
+      }
       if let failure = runner.failure { throw failure }
     } catch {
+      var error = error
+      if let signal = signals.first { error.code = .ended(by: signal) }
       guard adding != nil else { throw error }
       let option = QueueName.option(for: follower.queueName)
       throw error.adding(
