@@ -8,7 +8,6 @@ package enum Program {
     let code = run()
     // The terminal is restored by now.
     if let signal = code.signal { SignalListener.obey(signal) }
-    // Without an effect on the first process of a container.
     exit(code.rawValue)
   }
 
@@ -25,6 +24,8 @@ package enum Program {
       }
       Output.ignoreSignalsOfWrites()
       SignalListener.removeCrashReporter()
+      // A parent may ignore it: then the system would not keep the ends of children.
+      signal(SIGCHLD, SIG_DFL)
       let (host, words) = try HostOption.split(
         Machine.arguments(), variable: Machine.variable("SERIALQ_HOST"))
       code = try session.perform(words, on: host)

@@ -85,6 +85,8 @@ package final class SignalListener: Sendable {
     raise(number)
     pthread_sigmask(SIG_SETMASK, &before, nil)
     sigaction(number, &action, nil)
+    // Without an effect on the first process of a container.
+    if ending.contains(number) { exit(128 + number) }
   }
 
   /// Lets SIGQUIT end the process, as in any other program.
