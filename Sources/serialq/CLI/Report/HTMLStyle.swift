@@ -1,4 +1,4 @@
-/// The style of the page for wide screens, phones, dark mode and print.
+/// The style of the page for wide and narrow screens, and dark mode.
 enum HTMLStyle {
   /// A pattern for each state in addition to its color, for print and for color-blind readers.
   static let patterns: HTML = """
@@ -111,18 +111,6 @@ enum HTMLStyle {
       td { border: 0; padding: 0; }
       td.id { text-align: left; color: var(--soft); }
       td.chart, th.chart { grid-column: 1 / -1; padding: 0; }
-    }
-    @media screen and (max-width: 34rem) {
-      .tiles { grid-template-columns: 1fr 1fr; gap: .4rem; }
-      tr { grid-template-columns: auto 1fr auto; }
-      td.title { grid-row: 2; grid-column: 1 / -1; }
-    }
-    @media print {
-      :root { --page: #fff; --line: #ccc; font-size: 11px; }
-      body { font-size: 11px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-      main { max-width: none; padding: 0; }
-      tr, article, .tiles div { break-inside: avoid; }
-      pre { max-height: none; border: 1px solid var(--line); }
     }
     """
 }
