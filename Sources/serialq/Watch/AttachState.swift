@@ -139,41 +139,19 @@ struct AttachState {
 /// What the output so far has changed on a terminal.
 private struct Screen {
   private(set) var trace = TerminalTrace()
-  /// Whether text precedes the cursor in its line, or is left behind it.
+  /// Whether text followed the last line end; it may be erased since.
   private(set) var isInLine = false
   private var parser = SequenceParser()
-  /// Whether the cursor is at the start of the line.
-  private var isAtStart = true
-  private var isAlternate = false
 
   mutating func note(_ bytes: Bytes) {
     trace.note(bytes)
     var rest = bytes[...]
     while let element = parser.next(&rest) {
       switch element {
-      case .sequence(let parameters, let final): obey(parameters, final)
-      // The cursor returns from the alternate screen to where it was.
-      case _ where isAlternate: break
-      case .text: (isInLine, isAtStart) = (true, false)
-      case .control(UInt8(ascii: "\r")): isAtStart = true
+      case .text: isInLine = true
       case .control(UInt8(ascii: "\n")): isInLine = false
-      case .control, .escape: break
+      case .control, .escape, .sequence: break
       }
-    }
-  }
-
-  private mutating func obey(_ parameters: Bytes, _ final: UInt8) {
-    switch final {
-    case UInt8(ascii: "h"), UInt8(ascii: "l"):
-      guard parameters.first == UInt8(ascii: "?") else { return }
-      let modes = parameters.dropFirst().split(separator: UInt8(ascii: ";")).map { Bytes($0).text }
-      if ["47", "1047", "1049"].contains(where: modes.contains) {
-        isAlternate = final == UInt8(ascii: "h")
-      }
-    // Erases the line, or the screen.
-    case UInt8(ascii: "K"), UInt8(ascii: "J"):
-      if !isAlternate, isAtStart || parameters == [UInt8(ascii: "2")] { isInLine = false }
-    default: break
     }
   }
 }
