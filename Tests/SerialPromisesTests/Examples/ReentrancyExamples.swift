@@ -90,7 +90,9 @@ struct ReentrancyExamples {
   }
 
   // Fails if the second call enters while the first one awaits.
-  @Test("with a turn, the second call waits for the first one, and finds its page")
+  @Test(
+    "with a turn, the second call waits for the first one, and finds its page",
+    .shows(Managing.callersTurn))
   func inTurn() async throws {
     begin()
     let pages = Pages()

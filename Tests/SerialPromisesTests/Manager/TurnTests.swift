@@ -15,19 +15,6 @@ struct TurnTests {
     return taken
   }
 
-  // Fails if a second call enters while the first one awaits.
-  @Test(
-    "an actor's method whose body is a turn is not entered twice", .shows(Managing.callersTurn))
-  func reentrancy() async throws {
-    let (manager, gate) = (PromiseManager(), Gate())
-    let cache = Cache(manager, gate)
-    async let first = cache.load()
-    async let second = cache.load()
-    await manager.waiting(1)
-    gate.open()
-    #expect(try await [first, second] == ["page 1", "page 1"])
-  }
-
   // Fails if `withTurn` on an idle manager leaves its executor: the other task would run first.
   @Test("a turn of an idle manager begins without suspending, also the first one in a segment")
   @MainActor
@@ -66,7 +53,7 @@ struct TurnTests {
       }
       MainActor.assertIsolated()
       #expect(same === page)
-      #expect(try await Cache(manager, Gate()).isInside())
+      #expect(try await Inside(manager).isInside())
       #expect(try await unisolatedTurn(manager) == 7)
     }
     #expect(page.text == "..")
@@ -442,28 +429,10 @@ private final class Page {
   var text = ""
 }
 
-private actor Cache {
+private actor Inside {
   private let turns: PromiseManager
-  private let gate: Gate
-  private var page: Page?
-  private var fetched = 0
 
-  init(_ turns: PromiseManager, _ gate: Gate) {
-    (self.turns, self.gate) = (turns, gate)
-  }
-
-  func load() async throws -> String {
-    let loaded = try await turns.withTurn {
-      if let page { return page }
-      fetched += 1
-      await gate.passed()
-      let new = Page()
-      new.text = "page \(fetched)"
-      page = new
-      return new
-    }
-    return loaded.text
-  }
+  init(_ turns: PromiseManager) { self.turns = turns }
 
   func isInside() async throws -> Bool {
     try await turns.withTurn {
