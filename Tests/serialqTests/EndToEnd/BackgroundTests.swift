@@ -62,8 +62,8 @@ import Testing
     #expect(try scene.serialq("wait").code == 0)
   }
 
-  // Fails if every add starts a runner, or a wake-up is lost because the runner exits between two
-  // adds.
+  // Fails if every add starts a runner, if an add or a waiting job has a process, descriptor, thread or
+  // file of its own, or if a wake-up is lost because the runner exits between two adds.
   @Test(
     "hundreds of adds behind a running job use one runner, and all run in order",
     .shows(Running.oneRunner, Running.order))
@@ -71,11 +71,20 @@ import Testing
     let count = isLong ? 10_000 : 150 / ease
     tally(count)
     #expect(try scene.serialq("add", "read x <gate").code == 0)
-    let runner = try scene.waitForRunner()
+    let (job, runner) = (try scene.waitForProcess(of: 1), try scene.waitForRunner())
     let adds = try scene.script(
       "i=0; while [ $i -lt \(count) ]; do i=$((i+1)); serialq add \"echo $i >>rec\" || exit; done")
     #expect(adds.code == 0 && adds.errors.isEmpty)
+    #expect(adds.text == (1...count).map { "\($0 + 1)\n" }.joined())
     #expect(try scene.waitForRunner() == runner)
+    #if os(Linux)
+      #expect(try scene.processes() == [runner, job])
+      #expect(try scene.holdings(of: runner) < 100)
+    #endif
+    let folder = try scene.queueFolder()
+    for path in [folder.logs, folder.locks] {
+      #expect(try FileSystem.names(in: path) == [Bytes("1")])
+    }
     #expect(try scene.queue().count(.waiting) == count)
     try gate.open()
     #expect(try scene.serialq("wait").code == 0)
