@@ -75,7 +75,12 @@ import Testing
         try scene.serialq([Bytes("add"), Bytes("--no-start"), Bytes("--")] + Self.print + [word])
           .code == 0)
     }
-    try scene.add("echo 'a  b' | tr a-z A-Z; echo $((1 + 1)) \"$SHLVL\" >/dev/null", "echo !!x")
+    try scene.add(
+      "echo 'a  b' | tr a-z A-Z; echo $((1 + 1)) \"$SHLVL\" >/dev/null", "echo !!x",
+      "printf %s \u{202E}")
+    for lines in ["x='1 2'\necho \"$x\"", "cat <<x\na\nx\necho 1"] {
+      #expect(try scene.serialq("add", "--no-start", "-c", lines).code == 0)
+    }
     _ = try scene.serialq("run")
     let commands = try scene.listedCommands()
     #expect(commands.count == (try scene.queue().jobs.count))

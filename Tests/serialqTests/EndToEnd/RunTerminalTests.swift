@@ -110,14 +110,16 @@ final class RunTerminalTests: SceneSuite {
     expectRefusal(try scene.serialq("run", "-t"), "--tty: needs a command to add")
   }
 
-  // Fails if run attaches its terminal to a job that it did not add, or hides its question.
+  // Fails if run attaches its terminal to a job that it did not add, hides its question, or shows the
+  // prompt twice.
   @Test("run shows the question of a job that it did not add, and how to answer it")
   func others() throws {
     let line = #"printf "Name: "; read x; echo "hello $x""#
     #expect(try scene.serialq("add", "--no-start", "-t", "-c", line).code == 0)
     let terminal = try Terminal(scene, typing: "clear; serialq run")
     try terminal.waitForLine("  seems to wait for input: Name:")
-    try terminal.waitForLine("  Answer it: serialq attach 1")
+    let screen = try terminal.waitFor("the advice") { $0.contains("  Answer it: serialq attach 1") }
+    #expect(!screen.contains { $0.hasPrefix("| ") }, "\(screen)")
     let second = try Terminal(scene)
     try second.type("clear; serialq attach")
     try second.waitFor("the question") { $0.last == "Name:" }

@@ -24,8 +24,6 @@ import Testing
 
     var isAtEnd: Bool { state.isAtEnd(queue) }
 
-    var isBlocked: Bool { state.isBlocked(queue) }
-
     /// The actions after one read of the journal.
     mutating func read(_ acts: Act...) -> [Action] {
       var changes = FollowerState.Changes()
@@ -141,6 +139,8 @@ import Testing
         .printRest, .close,
       ])
     #expect(following.isAtEnd && following.state.firstFailed == nil)
+    // A job that was removed has no end to wait for.
+    #expect(Following(.job(3), after: [add(1)]).isAtEnd)
   }
 
   // Fails if the log is opened again, which would print the first attempt twice, or if attempts that
@@ -305,18 +305,6 @@ import Testing
     #expect(following.reread([add(2), .start(2)]) == [.printRest, .close, .open(2), .printNew])
   }
 
-  // Fails if a paused or delayed job counts as the end, or a job that was removed does not.
-  @Test("a queue is at its end without waiting and running jobs, a job when it is over")
-  func atEnd() {
-    #expect(Following().isAtEnd)
-    #expect(!Following(after: [add(1)]).isAtEnd)
-    #expect(!Following(after: [add(1), .start(1)]).isAtEnd)
-    #expect(Following(after: [add(1), .start(1), end(1)]).isAtEnd)
-    #expect(Following(.job(1), after: [add(1), .start(1), end(1), add(2)]).isAtEnd)
-    #expect(!Following(.job(2), after: [add(1), .start(1), end(1), add(2)]).isAtEnd)
-    #expect(Following(.job(3), after: [add(1)]).isAtEnd)
-  }
-
   // Fails if the log between two attempts is opened for the queue too, or again with each read; or
   // if failures are reported that occurred before following began.
   @Test("following a job between two attempts begins with its log")
@@ -328,17 +316,5 @@ import Testing
     #expect(one.read() == [.open(1), .printRest, .printNew])
     #expect(one.read(.start(1)) == [.printRest, .printNew])
     #expect(one.read(end(1)) == [.printRest, .close])
-  }
-
-  // Fails if a running job counts as blocked, or only the queue and not its job is.
-  @Test("a paused queue is blocked when no job runs, a job when it waits")
-  func blocked() {
-    let events = [add(1), add(2), .pause()]
-    let running = [add(1), add(2), .start(1), .pause()]
-    #expect(!Following(after: [add(1)]).isBlocked && Following(after: events).isBlocked)
-    #expect(!Following(after: running).isBlocked)
-    #expect(Following(.job(1), after: events).isBlocked)
-    #expect(!Following(.job(1), after: running).isBlocked)
-    #expect(Following(.job(2), after: running).isBlocked)
   }
 }

@@ -68,26 +68,6 @@ import Testing
     #expect(text(view, 1).allSatisfy { $0.isEmpty || $0 == "…" })
   }
 
-  // Fails if the prompt is shown twice, or the command that answers it is cut before the prompt is.
-  @Test("a question is shown below its job, with the command that answers it")
-  func question() {
-    var view = view("ssh-add", output: "Passphrase for id_ed25519: ")
-    view.running[0].question = [
-      "asks for a password: Passphrase for id_ed25519:", "Answer it: serialq attach 12",
-    ]
-    #expect(
-      text(view, 80) == [
-        "[12] ssh-add                                                             1m 05s",
-        "  asks for a password: Passphrase for id_ed25519:",
-        "  Answer it: serialq attach 12",
-        "[###!>..............] 5 of 20 done, 1 failed, about 20m left",
-      ])
-    #expect(
-      text(view, 40)[1...2] == [
-        "  asks for a password: Passphrase for …", "  Answer it: serialq attach 12",
-      ])
-  }
-
   // Fails if a time is made up, or an empty line is drawn for a missing job.
   @Test("unknown values are not shown")
   func unknown() {

@@ -16,13 +16,6 @@ import Testing
     }
   }
 
-  // Fails if 128 is not added.
-  @Test("the shell exit code is the exit code, or 128 plus the signal")
-  func shellCode() {
-    #expect(Ending.exited(3).shellCode == ExitCode(rawValue: 3))
-    #expect(Ending.killed(SIGKILL).shellCode == ExitCode(rawValue: 137))
-  }
-
   // Fails if a name is missing from the table, or real-time signals are counted from another base.
   @Test("signals have their usual names")
   func names() throws {

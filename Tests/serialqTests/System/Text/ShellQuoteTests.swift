@@ -121,20 +121,4 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
       #expect(!Visible.text(bytes).unicodeScalars.contains(scalar))
     }
   }
-
-  // Fails if a line after `sh -c` is not quoted as a whole.
-  @Test("a pasted command line does the same as the original", .needs(.bash), arguments: shells)
-  func pastedLines(_ shell: PastedInto) throws {
-    let lines = [
-      "printf '%s\\0' a 'b c'", "x='1 2'\nprintf '%s\\0' \"$x\"", "printf '%s\\0' \u{202E}",
-      "cat <<x\na\nx\nprintf '%s\\0' 1",
-    ]
-    let commands = lines.map { ShellQuote.command(.shell(Bytes($0.utf8))) }
-    let expected = try lines.map { line in
-      try RealShell.output(of: Bytes(line.utf8), in: "/bin/sh")
-    }
-    let script = Bytes((shell.preamble + commands.joined(separator: "\n") + "\n").utf8)
-    let path = try #require(shell.path)
-    #expect(try RealShell.output(of: script, in: path, shell.options) == expected.flatMap { $0 })
-  }
 }
