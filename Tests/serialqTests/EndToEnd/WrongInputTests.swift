@@ -31,24 +31,11 @@ import Testing
     Mistake("add", "-f", "-", message: "standard input: no command in it"),
     Mistake("run", "-f", "missing", message: "reading missing: No such file or directory"),
     Mistake("rm", "1", message: "rm: unknown command; did you mean cancel (waiting) or clean"),
-    Mistake("kill", "1", message: "kill: unknown command; did you mean cancel?"),
     Mistake("stop", message: "stop: unknown command; did you mean cancel (job) or pause (queue)?"),
     Mistake("tail", "-f", message: "tail: unknown command; did you mean log -f?"),
-    Mistake("ps", message: "ps: unknown command; did you mean list?"),
-    Mistake("enqueue", "x", message: "enqueue: unknown command; did you mean add?"),
-    Mistake("suspend", message: "suspend: unknown command; did you mean pause --now?"),
-    Mistake("unpause", message: "unpause: unknown command; did you mean resume?"),
-    Mistake("reset", message: "reset: unknown command; did you mean cancel --all and then clean"),
-    Mistake("config", message: "config: unknown command; did you mean set?"),
     Mistake("-l", message: "-l: unknown option; did you mean list?"),
-    Mistake("-c", "3", message: "-c: unknown option; did you mean log?"),
-    Mistake("-C", message: "-C: unknown option; did you mean clean?"),
-    Mistake("-k", message: "-k: unknown option; did you mean cancel?"),
     Mistake(
       "-r", "1", message: "-r: unknown option; did you mean cancel (waiting) or clean (done)?"),
-    Mistake("-u", message: "-u: unknown option; did you mean move --first?"),
-    Mistake("-t", message: "-t: unknown option; did you mean log -f?"),
-    Mistake("-p", message: "-p: unknown option; did you mean show?"),
     Mistake("-S", "2", message: "-S: unknown option of status; did you mean another --queue"),
     Mistake("-V", message: "-V: unknown option of status; did you mean --version?"),
     Mistake(
@@ -59,7 +46,6 @@ import Testing
     Mistake(
       "add", "--priority", "5", message: "--priority: unknown option of add; did you mean --f"),
     Mistake("list", "-g", "a", message: "-g: unknown option of list; did you mean --queue?"),
-    Mistake("list", "--group=a", message: "--group: unknown option of list; did you mean --queue?"),
     Mistake(
       "list", "--running", message: "--running: unknown option of list; did you mean --state"),
     Mistake("log", "--tail", "5", message: "--tail: unknown option of log; did you mean --lines"),
@@ -102,7 +88,6 @@ import Testing
     Mistake("clean", "1", message: "job 1: it has not finished: it waits"),
     Mistake("clean", "7", message: "job 7: queue default has no such job"),
     Mistake("clean", "--all", "--keep", "1", "1", message: "1: a job cannot be combined with --k"),
-    Mistake("clean", "-q", "other", "1", message: "queue other: it has no jobs"),
     Mistake("clean", "--keep", "0", message: "--keep 0: not a number above 0"),
     Mistake("clean", "--older-than", "x", message: "--older-than x: not a duration"),
     Mistake("clean", "--all", "--failed", message: "--all: cannot be combined with --failed"),
@@ -133,7 +118,6 @@ import Testing
     Mistake("queues", "--remove", "a/b", message: "--remove a/b: a queue's name has only"),
     Mistake("queues", "--remove", "a", "--json", message: "--remove: cannot be combined"),
     Mistake("wait", "7", message: "job 7: queue default has no such job"),
-    Mistake("wait", "x", message: "x: not a job id"),
     Mistake("background-runner", message: "background-runner: unknown command"),
   ]
 
