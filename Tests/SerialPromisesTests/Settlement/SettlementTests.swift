@@ -126,12 +126,21 @@ private struct Search {
       var further: [Place] = []
       for place in frontier {
         reached.insert(place.model.phase)
+        var settlement = replay(place.history)
+        defer { settlement.invalidate() }
         for event in events(in: place.model) {
           var model = place.model
           let answer = model.apply(event)
           pairs += 1
-          guard agrees(model, answer, place.history, event) else { return }
-          if seen.insert(model).inserted { further.append((model, place.history + [event])) }
+          // Events that should have no effect are all applied to the same settlement.
+          if model == place.model {
+            guard agrees(&settlement, model, answer, place.history, event) else { return }
+          } else {
+            var settlement = replay(place.history)
+            defer { settlement.invalidate() }
+            guard agrees(&settlement, model, answer, place.history, event) else { return }
+            if seen.insert(model).inserted { further.append((model, place.history + [event])) }
+          }
         }
       }
       frontier = further
@@ -202,13 +211,16 @@ private struct Search {
     return events
   }
 
-  private func agrees(
-    _ model: SettlementModel, _ answer: String, _ history: [SettlementEvent],
-    _ event: SettlementEvent
-  ) -> Bool {
+  private func replay(_ history: [SettlementEvent]) -> SettlementUnderTest {
     var settlement = SettlementUnderTest(hasUpstream: hasUpstream, hasProducer: hasProducer)
-    defer { settlement.invalidate() }
     for event in history { _ = settlement.apply(event) }
+    return settlement
+  }
+
+  private func agrees(
+    _ settlement: inout SettlementUnderTest, _ model: SettlementModel, _ answer: String,
+    _ history: [SettlementEvent], _ event: SettlementEvent
+  ) -> Bool {
     let actual = settlement.apply(event)
     if actual == answer, settlement.observation == model.observation, settlement.faults.isEmpty {
       return true
