@@ -100,7 +100,7 @@ struct SerialOrderTests {
       var search = Search(setting)
       var random = SeededGenerator(seed: 20_261_121)
       // Steps that leave are moved here only, not in every state.
-      let walks = setting.hasWork ? 15 : 5
+      let walks = setting.hasWork ? 8 : 3
       for _ in 0..<(isLong ? 200 : max(walks / ease, 1)) { search.walk(events: 400, &random) }
       return search
     }

@@ -38,7 +38,7 @@ import Testing
   func mutations(_ target: FuzzTarget) throws {
     let inputs = try Self.corpus(target).map(\.input)
     var random = SeededGenerator(seed: 20_261_121)
-    for _ in 0..<(isLong ? 100_000 : 300 / ease) {
+    for _ in 0..<(isLong ? 100_000 : 150 / ease) {
       var input = try #require(inputs.randomElement(using: &random))
       for _ in 0..<Int.random(in: 1...4, using: &random) { mutate(&input, inputs, &random) }
       let fault = target.fault(with: input)

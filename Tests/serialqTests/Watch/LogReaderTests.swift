@@ -109,7 +109,7 @@ import Testing
   @Test("the last lines of any bytes are printed, and a last line without a line end is one")
   func lastLines() throws {
     // One line is longer than a read, and one line end is the first byte of a read.
-    let long = String(repeating: "x", count: 200_000)
+    let long = String(repeating: "x", count: 70_000)
     let logs: [Bytes] = [
       Bytes("a\nb\nc\n".utf8), Bytes("a\nb\nc".utf8), Bytes("a\n\n\n".utf8), Bytes("\n".utf8), [],
       [0xFF, 0x0A, 0x00, 0x0D, 0x0A, 0xC3], Bytes("a\n\(long)\nb\n".utf8),
@@ -177,7 +177,7 @@ import Testing
   func textLastLines() throws {
     // More than is searched first, and lines that are redrawn across pieces.
     let many = String(repeating: "x", count: 1_000)
-    let redrawn = String(repeating: "\u{1B}[2A\r\u{1B}[J\(many)\r\ny\r\n", count: 250)
+    let redrawn = String(repeating: "\u{1B}[2A\r\u{1B}[J\(many)\r\ny\r\n", count: 140)
     for start in ["", "first\r\n"] {
       for (lines, expected) in [(1, "end"), (2, "y\nend"), (3, "\(many)\ny\nend")] {
         var bench = try Bench(

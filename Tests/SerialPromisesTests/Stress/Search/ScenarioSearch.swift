@@ -21,7 +21,7 @@ struct ScenarioSearch {
       let patience = environment["SERIALQ_PATIENCE"].flatMap { Double($0) }
       return Settings(
         seed: environment["SERIALQ_SEED"].flatMap(number),
-        operations: operations ?? (isLong ? 1_000_000 : 20_000 / ease),
+        operations: operations ?? (isLong ? 1_000_000 : 10_000 / ease),
         patience: .seconds(patience ?? 60), isCensus: environment["SERIALQ_CENSUS"] == "1",
         kind: environment["SERIALQ_KIND"], printsSeed: operations != nil || isLong)
     }()

@@ -13,7 +13,7 @@ import Testing
   func adds(seed: UInt64) throws {
     let (scene, box) = try Scene.withBox()
     var generator = SeededGenerator(seed: seed)
-    for number in 1...(isLong ? 200 : 12) {
+    for number in 1...(isLong ? 200 : 6) {
       var outcome: Outcome
       repeat {
         let call = try scene.startHost("add", "--no-start", "--key", "\(number)", "true")

@@ -102,7 +102,7 @@ import Testing
   @Test("jobs over a kept connection run in the order of the queue, also after move")
   func order() throws {
     try queue.box.configure("ControlMaster auto", "ControlPersist 60", "ControlPath ~/%C")
-    let count = isLong ? 50 : 15
+    let count = isLong ? 50 : 8
     let lines = (1...count).map { "echo \($0) >>rec" }
     #expect(
       try scene.serialq("add", "--no-start", "-f", "-") {

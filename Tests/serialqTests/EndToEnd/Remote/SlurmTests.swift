@@ -37,7 +37,7 @@ struct SlurmQueue: FarQueue {
     let line = """
       mkdir busy || echo overlap >>rec; echo $SERIALQ_JOB $SLURMD_NODENAME >>rec; rmdir busy
       """
-    let count = isLong ? 100 : 30
+    let count = isLong ? 100 : 12
     let lines = Bytes(String(repeating: "\(line)\n", count: count).utf8)
     #expect(try scene.serialq("add", "--no-start", "-f", "-") { $0.input = lines }.code == 0)
     #expect(try scene.serialq("move", "\(count)", "5", "--first").code == 0)

@@ -20,7 +20,7 @@ import Testing
   // Fails when compaction leaves something out, or writes it before what overwrites it.
   @Test(
     "A compacted queue is the same queue, whatever lines made it", .shows(OnDisk.compaction),
-    arguments: 1...40)
+    arguments: 1...(isLong ? 40 : 20))
   func compaction(seed: UInt64) throws {
     var random = RandomStates(seed: seed)
     var queue = Queue()
@@ -35,7 +35,7 @@ import Testing
   func everyProperty() {
     var random = RandomStates(seed: 1)
     var values = Values()
-    for _ in 0..<20_000 { values.note(random.entry(of: random.int(1...20))) }
+    for _ in 0..<(isLong ? 20_000 : 5_000) { values.note(random.entry(of: random.int(1...20))) }
     #expect(values.constant == [])
     // The mirror sees what is stored, in boxes too.
     let names = [

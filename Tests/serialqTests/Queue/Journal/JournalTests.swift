@@ -211,7 +211,8 @@ import Testing
   // Fails when the reader keeps the open file after it was replaced: do not compare the inodes.
   @Test(
     "Compaction preserves the queue, and a follower detects the reset",
-    .shows(OnDisk.compaction, OnDisk.readersContinue), arguments: 1...UInt64(20 / ease))
+    .shows(OnDisk.compaction, OnDisk.readersContinue),
+    arguments: 1...UInt64((isLong ? 20 : 10) / ease))
   func compaction(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     for batch in randomHistory(&generator, batches: 80) {

@@ -10,7 +10,7 @@ import Testing
   // the results is another one.
   @Test(
     "After any history, a queue, its journal and its compaction are as the model says",
-    .shows(OnDisk.replay, OnDisk.compaction), arguments: 1...30)
+    .shows(OnDisk.replay, OnDisk.compaction), arguments: 1...(isLong ? 30 : 15))
   func histories(seed: UInt64) throws {
     var (history, model) = (RandomHistory(seed: seed), Model())
     var written: [Entry] = []

@@ -101,7 +101,8 @@ import Testing
 
   // Fails when a count, the order or the acknowledgements are not updated with one of the states.
   @Test(
-    "Counts and order match the jobs after any line", .shows(OnDisk.replay), arguments: 1...40)
+    "Counts and order match the jobs after any line", .shows(OnDisk.replay),
+    arguments: 1...(isLong ? 40 : 20))
   func invariants(seed: UInt64) {
     var random = RandomStates(seed: seed)
     var queue = Queue()

@@ -37,7 +37,7 @@ import Testing
     var generator = SeededGenerator(seed: seed)
     let written = Written(randomHistory(&generator, batches: 16))
     // In a short run, each history is cut at other places.
-    let step = isLong ? 1 : 4 * ease
+    let step = isLong ? 1 : 8 * ease
     for cut in stride(from: Int(seed) % step, through: written.text.count, by: step) {
       tally(1)
       let replayed = try Replayed(Bytes(written.text[..<cut]))
@@ -58,7 +58,7 @@ import Testing
   func appendsAfterCut(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let written = Written(randomHistory(&generator, batches: 10))
-    for cut in stride(from: Int(seed), through: written.text.count, by: 17 * ease) {
+    for cut in stride(from: Int(seed), through: written.text.count, by: isLong ? 17 : 34 * ease) {
       tally(1)
       try write(Bytes(written.text[..<cut]), to: folder.journal)
       var queue = written.state(at: cut).queue
@@ -98,7 +98,7 @@ import Testing
         lineStart = index
         line += 1
       }
-      guard text[index] != byte, isLong || index % (3 * ease) == 0 else { continue }
+      guard text[index] != byte, isLong || index % (6 * ease) == 0 else { continue }
       tally(1)
       var damaged = text
       damaged[index] = byte

@@ -27,7 +27,7 @@ import Testing
   // Fails when a command puts a job before one that it requires, or a result is lost.
   @Test(
     "Whatever commands are used, each job runs after those it requires, or is skipped",
-    arguments: 1...40)
+    arguments: 1...(isLong ? 40 : 20))
   func anyCommands(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     var simulation = Simulation(now: now)
