@@ -33,6 +33,11 @@ import Testing
     Mistake("rm", "1", message: "rm: unknown command; did you mean cancel (waiting) or clean"),
     Mistake("stop", message: "stop: unknown command; did you mean cancel (job) or pause (queue)?"),
     Mistake("tail", "-f", message: "tail: unknown command; did you mean log -f?"),
+    Mistake("enqueue", "x", message: "enqueue: unknown command; did you mean add?"),
+    Mistake("suspend", message: "suspend: unknown command; did you mean pause --now?"),
+    Mistake("unpause", message: "unpause: unknown command; did you mean resume?"),
+    Mistake("reset", message: "reset: unknown command; did you mean cancel --all and then clean"),
+    Mistake("config", message: "config: unknown command; did you mean set?"),
     Mistake("-l", message: "-l: unknown option; did you mean list?"),
     Mistake(
       "-r", "1", message: "-r: unknown option; did you mean cancel (waiting) or clean (done)?"),
@@ -46,6 +51,7 @@ import Testing
     Mistake(
       "add", "--priority", "5", message: "--priority: unknown option of add; did you mean --f"),
     Mistake("list", "-g", "a", message: "-g: unknown option of list; did you mean --queue?"),
+    Mistake("list", "--group=a", message: "--group: unknown option of list; did you mean --queue?"),
     Mistake(
       "list", "--running", message: "--running: unknown option of list; did you mean --state"),
     Mistake("log", "--tail", "5", message: "--tail: unknown option of log; did you mean --lines"),
