@@ -127,14 +127,8 @@ package enum JobLock {
   static func waitUntilGone(_ job: Job, _ folder: QueueFolder) {
     guard let pid = job.running?.pid, let file = file(folder.jobLock(job.id)) else { return }
     func holders() -> [ProcessStatus] {
-      while true {
-        do throws(Failure) {
-          return try LockHolders.find(of: file)?.known.filter { $0.group == pid } ?? []
-        } catch {
-          // A shortage.
-          _ = try? waitForInput(on: [], until: Clock.monotonic() + 1_000_000_000)
-        }
-      }
+      let found = try? outlastingShortage { () throws(Failure) in try LockHolders.find(of: file) }
+      return found?.known.filter { $0.group == pid } ?? []
     }
     while true {
       // Opened before the search: a process that ended and whose ID was reused is then not found.

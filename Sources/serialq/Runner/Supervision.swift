@@ -79,8 +79,7 @@ extension Runner {
   ///
   /// Does not poll: the end of the process, the journal, a stop or the next deadline wakes it. But while
   /// there can be no thread that waits for the end, tries `lock` each second: the processes that are
-  /// to end may have used up all threads.
-  /// Continues what a suspended job leaves behind: nothing else would.
+  /// to end may have used up all threads. Continues what a suspended job leaves behind: nothing else would.
   func wait(
     for awaited: Awaited, of job: Job?, _ ended: Notice?, _ lock: FileDescriptor?,
     _ termination: inout Termination, _ delivery: inout SignalDelivery

@@ -122,6 +122,7 @@ package enum Machine {
     #if os(Linux)
       let least: [(__rlimit_resource, UInt, String, advice: String)] = [
         (RLIMIT_STACK, 128 << 10, "the stack, in bytes", "-s 1024"),
+        // A plain `run` of the development build needs 26; every command was tried with 40.
         (RLIMIT_NOFILE, 40, "open files", "-n 64"),
       ]
       for (resource, least, name, advice) in least {

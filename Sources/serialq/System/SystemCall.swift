@@ -27,6 +27,20 @@ func retrying<Value: SignedInteger>(
   }.get()
 }
 
+/// Does `work`, and again each second while it fails by a shortage, as long as `isWanted`.
+@discardableResult
+package func outlastingShortage<Value>(
+  while isWanted: () -> Bool = { true }, _ work: () throws(Failure) -> Value
+) throws(Failure) -> Value {
+  while true {
+    do throws(Failure) { return try work() } catch {
+      guard error.isShortage, isWanted() else { throw error }
+      // Of nothing: it needs no descriptor.
+      _ = try waitForInput(on: [], until: Clock.monotonic() + 1_000_000_000)
+    }
+  }
+}
+
 extension Failure {
   /// A failed system call: what was done to `name`, the error of the call, and advice for it.
   package init(

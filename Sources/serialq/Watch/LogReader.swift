@@ -18,8 +18,7 @@ package struct LogReader {
   /// `restorer` is informed of what is printed; `text` converts the output of a terminal.
   package init(
     _ path: Bytes, _ restorer: TerminalRestorer, hasTerminal: Bool = false,
-    text: TerminalText? = nil,
-    recentSize: Int64 = 1 << 16
+    text: TerminalText? = nil, recentSize: Int64 = 1 << 16
   ) {
     self.path = path
     self.restorer = restorer

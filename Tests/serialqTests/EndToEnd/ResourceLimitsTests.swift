@@ -150,14 +150,20 @@ import Testing
       #expect(try FileSystem.names(in: scene.queueFolder().locks).isEmpty)
     }
 
-    // Fails if the number of the lock counts as wrong, not as more than the runner may have now.
-    @Test("a job waits while its runner may not have the descriptors that it needs")
-    func fewerDescriptors() throws {
+    /// A runner of two jobs that may have so many descriptors from now on; the gate ends the first.
+    private func limitedRunner(_ count: UInt) throws -> Int32 {
       #expect(try scene.serialq("add", "read x <gate").code == 0)
       #expect(try scene.serialq("add", "echo two").code == 0)
       _ = try scene.waitForProcess(of: 1)
       let runner = try scene.waitForRunner()
-      scene.limitDescriptors(of: runner, to: 40)
+      scene.limitDescriptors(of: runner, to: count)
+      return runner
+    }
+
+    // Fails if the number of the lock counts as wrong, not as more than the runner may have now.
+    @Test("a job waits while its runner may not have the descriptors that it needs")
+    func fewerDescriptors() throws {
+      let runner = try limitedRunner(40)
       try gate.open()
       let wait = try scene.start("wait", "2").waitForErrors("cannot start job 2 yet: ")
       #expect(wait.errors.text.contains("Too many open files"))
@@ -168,11 +174,7 @@ import Testing
     // Fails if the runner ends when it cannot open the journal's lock: the job would be interrupted.
     @Test("the result of a job is kept while its runner may open no file")
     func noDescriptors() throws {
-      #expect(try scene.serialq("add", "read x <gate").code == 0)
-      #expect(try scene.serialq("add", "echo two").code == 0)
-      _ = try scene.waitForProcess(of: 1)
-      let runner = try scene.waitForRunner()
-      scene.limitDescriptors(of: runner, to: 8)
+      let runner = try limitedRunner(8)
       try gate.open()
       let queue = try scene.queueFolder()
       try waitUntil("the shortage", watching: [queue.path]) {

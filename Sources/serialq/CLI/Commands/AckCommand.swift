@@ -47,9 +47,8 @@ extension AckCommand: Subcommand {
       }
       let open = jobs.filter(\.isOpen)
       guard !open.isEmpty else {
-        guard !jobs.isEmpty else { throw queue.nothing("open", in: self.queue) }
-        throw Failure(
-          jobs.text, "acknowledged before", next: "Nothing was changed: \(serialq) list shows it.")
+        guard let job = jobs.first else { throw queue.nothing("open", in: self.queue) }
+        throw Failure("job \(job.id)", "acknowledged before", next: "Nothing was changed.")
       }
       for job in open { changes.change(job.id) { $0.acknowledged() } }
       return open

@@ -67,8 +67,7 @@ extension AddCommand: Subcommand {
       to: folder, startsRunner: startsRunner, key: key)
     let ids = added.ids
     for id in added.found where session.messageTraits.isTerminal || !json {
-      session.output.message(
-        "serialq: not added: job \(id) \(added.has)")
+      session.output.message("serialq: not added: job \(id) \(added.has)")
     }
     let text = JobID.text(of: ids, separator: " ")
     if json {

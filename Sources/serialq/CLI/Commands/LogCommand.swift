@@ -94,10 +94,7 @@ extension LogCommand: Subcommand {
     of job: Job, in folder: QueueFolder, _ session: inout Session
   ) throws(Failure) {
     let (id, option) = (job.id, QueueName.option(for: folder.name.text))
-    if let reason = job.execution?.unlogged {
-      let text = Visible.text(reason)
-      session.output.message("serialq: job \(id): output is missing in its log: \(text)")
-    }
+    if let text = job.unloggedText { session.output.message("serialq: job \(id): \(text)") }
     if follows, !job.state.isOver {
       _ = try session.follow(.job(id), in: queues, lines: lines, isRaw: isRaw)
       return

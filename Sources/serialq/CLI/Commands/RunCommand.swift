@@ -140,15 +140,10 @@ extension RunCommand: Subcommand {
     follower.isStopped = { signals.first != nil && !runner.isDone && !runner.hasWork }
     runner.start()
     do throws(Failure) {
-      while true {
-        do throws(Failure) {
-          try follow(runner, &follower, terminal, watches, signals, wakeUp, said, in: &session)
-          break
-        } catch {
-          // A shortage must not end the runner, which is in this process.
-          guard error.isShortage, signals.first == nil || runner.hasWork else { throw error }
-          _ = try waitForInput(on: [], until: Clock.monotonic() + 1_000_000_000)
-        }
+      // A shortage must not end the runner, which is in this process.
+      try outlastingShortage(while: { signals.first == nil || runner.hasWork }) {
+        () throws(Failure) in
+        try follow(runner, &follower, terminal, watches, signals, wakeUp, said, in: &session)
       }
       if let failure = runner.failure { throw failure }
     } catch {
@@ -241,15 +236,14 @@ extension RunCommand: Subcommand {
       ? "continue with: \(serialq) run\(option)" : "follow: \(serialq) log\(option) -f"
     let rest = running + (left == 0 ? "nothing waits" : "\(left) still waiting; \(advice)")
     session.output.message("serialq: stopped by \(SignalName.of(signal)); \(rest)")
-    reportWaiting(ids, queue, option, in: session)
+    reportWaiting(ids, follower, in: session)
     return .ended(by: signal)
   }
 
   /// Reports which of the own jobs have not run.
-  private func reportWaiting(
-    _ ids: [JobID], _ queue: Queue, _ option: String, in session: Session
-  ) {
-    let own = ids.filter { queue.job($0)?.state == .waiting }
+  private func reportWaiting(_ ids: [JobID], _ follower: Follower, in session: Session) {
+    let own = ids.filter { follower.queue.job($0)?.state == .waiting }
+    let option = QueueName.option(for: follower.queueName)
     guard !own.isEmpty else { return }
     let text = JobID.text(of: own, separator: " ")
     let wait = own.count == 1 ? "Job \(text) still waits" : "Jobs \(text) still wait"
@@ -270,8 +264,7 @@ extension RunCommand: Subcommand {
     if let id = follower.firstFailed { session.suggestLog(id, in: follower.queueName) }
     if isLeft {
       session.output.message("\(follower.queue.blocked(named: follower.queueName))")
-      let option = QueueName.option(for: follower.queueName)
-      reportWaiting(ids, follower.queue, option, in: session)
+      reportWaiting(ids, follower, in: session)
     }
     if let result = follower.result { return result.code }
     return isUnsuccessful ? .jobFailed : isLeft ? .cannot : .success

@@ -128,7 +128,7 @@ extension StatusReport {
       }
     }
     running.hasLostTerminal = try KeeperLock.isLost(of: job, folder)
-    running.unlogged = job.execution?.unlogged.map { Visible.text($0) }
+    running.unlogged = job.unloggedText
     return running
   }
 

@@ -48,7 +48,7 @@ extension StatusReport {
       lines.append(StyledLine("  its terminal is gone: its keeper was killed", .yellow))
     }
     if let reason = job.unlogged {
-      lines.append(StyledLine("  output is missing in its log: \(reason)", .yellow))
+      lines.append(StyledLine("  \(reason)", .yellow))
     }
     if let left = job.left {
       let what = job.suspended == nil ? "ended" : "suspended"

@@ -54,8 +54,12 @@ extension Job {
 
   /// The outcome, as a phrase to follow "job 3".
   package var outcomeText: String {
-    guard let reason = execution?.unlogged else { return outcome }
-    return "\(outcome); output is missing in its log: \(Visible.text(reason).cut(to: 1_000))"
+    unloggedText.map { "\(outcome); \($0)" } ?? outcome
+  }
+
+  /// Why output is missing in its log; nil if none is.
+  package var unloggedText: String? {
+    execution?.unlogged.map { "output is missing in its log: \(Visible.text($0).cut(to: 1_000))" }
   }
 
   private var outcome: String {

@@ -18,6 +18,15 @@ package enum Foreground {
     let process = JobProcess(
       command: .arguments(words), environment: Machine.environment(), directory: Bytes("."),
       umask: Machine.umask(), streams: .inherited)
+    let state = Locked<(running: Int32?, passed: Int32?)>((nil, nil))
+    // Before the program, which nothing would wait for if this failed.
+    let listener = try SignalListener(signals.filter { !SignalListener.isIgnored($0) }) { number in
+      state.withLock { state in
+        state.passed = number
+        if let pid = state.running { kill(pid, number) }
+      }
+    }
+    defer { withExtendedLifetime(listener) {} }
     let child: ChildProcess
     do throws(Failure) {
       child = try process.start()
@@ -29,17 +38,12 @@ package enum Foreground {
       failure.code = .cannot
       throw failure
     }
-    // Not after it was reaped: its ID may be reused.
-    let state = Locked<(running: Int32?, passed: Int32?)>((child.pid, nil))
-    let listener = try SignalListener(signals.filter { !SignalListener.isIgnored($0) }) { number in
-      state.withLock { state in
-        guard let pid = state.running else { return }
-        kill(pid, number)
-        state.passed = number
-      }
+    state.withLock { state in
+      state.running = child.pid
+      if let number = state.passed { kill(child.pid, number) }
     }
-    defer { withExtendedLifetime(listener) {} }
     try child.waitUntilEnded()
+    // Not after it was reaped: its ID may be reused.
     let passed = state.withLock { state in
       state.running = nil
       return state.passed

@@ -65,17 +65,21 @@ package struct Keeper {
   /// left: its runner may have died.
   private func awaitEnd(_ job: FileDescriptor?) throws(Failure) {
     let over = over
-    try StartedThread {
+    // The end of this process would be that of the job's terminal.
+    func start(_ work: @escaping @Sendable () -> Void) throws(Failure) {
+      try outlastingShortage { () throws(Failure) in try StartedThread(work) }.detach()
+    }
+    try start {
       // Blocked since this process was started, so that it is not lost.
       SignalListener.wait(for: [KeeperProcess.signal])
       over.wake()
-    }.detach()
+    }
     guard let job else { return over.wake() }
-    try StartedThread {
+    try start {
       // An error ends nothing: the runner still reports the end.
       guard (try? job.lockShared()) != nil else { return }
       over.wake()
-    }.detach()
+    }
   }
 
   /// Serves the terminal until the job is over.

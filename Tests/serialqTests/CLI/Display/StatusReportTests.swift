@@ -92,7 +92,7 @@ import Testing
         End it:     serialq cancel -q video 7
         """)
     report.running[0].question = nil
-    report.running[0].unlogged = "No space left on device"
+    report.running[0].unlogged = "output is missing in its log: No space left on device"
     report.running[0].tail = []
     #expect(
       text(report.lines()) == """
