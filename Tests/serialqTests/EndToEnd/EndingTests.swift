@@ -148,6 +148,18 @@ import Testing
     #expect(try content(scene.path("rec")).text == "1\n4\n1\n2\n3\n")
   }
 
+  // Fails if the skip of job 4, which is not in its turn, counts as the result of the job before job 2.
+  @Test("a cancelled job has no effect on the --if-ok jobs in front of it")
+  func cancelBehind() throws {
+    #expect(try scene.serialq("run", "true").code == 0)
+    for line in ["echo two", "echo three", "echo four"] {
+      #expect(try scene.serialq("add", "--no-start", "--if-ok", line).code == 0)
+    }
+    #expect(try scene.serialq("cancel", "3").code == 0)
+    #expect(try scene.serialq("wait", "2").code == 0)
+    #expect(try scene.states() == [.succeeded, .succeeded, .cancelled, .skipped])
+  }
+
   // Fails if the queue continues after a failure that must stop it, or the reason is not reported.
   @Test("on-failure stop pauses the queue, and reports which job caused it")
   func stopOnFailure() throws {

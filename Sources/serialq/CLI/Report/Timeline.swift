@@ -30,7 +30,8 @@ struct Timeline: Equatable {
 
   /// Shows the last `count` jobs that are not waiting, and the next waiting ones; O(n log n).
   init(_ queue: Queue, _ attempts: EarlierAttempts, at now: ClockReading, last count: Int) {
-    let begun = queue.jobs.filter { $0.state != .waiting }.map { ($0, $0.latestMoment) }
+    // By the last start, else the end or the date of adding.
+    let begun = queue.jobs.filter { $0.state != .waiting }.map { ($0, $0.started ?? $0.overSince) }
       .sorted { one, other in
         // Running jobs come last, even if the clock was set back.
         let isRunning = (one.0.state == .running, other.0.state == .running)
@@ -57,9 +58,4 @@ struct Timeline: Equatable {
     let used = rows.flatMap { [$0.job.state] + $0.attempts.map(\.state) }
     return JobState.allCases.filter(used.contains)
   }
-}
-
-extension Job {
-  /// The last start, else the end or the date of adding.
-  fileprivate var latestMoment: Timestamp { started ?? overSince }
 }

@@ -31,8 +31,7 @@ extension Queue {
   private func unmetRequirement(of job: Job) -> JobID? {
     // The job itself had the last turn if it is edited and queued again.
     if job.limits.ifOK, job.waiting?.isFree != true, let previous = memory.previous,
-      previous.id != job.id,
-      !previous.succeeded
+      previous.id != job.id, !previous.succeeded
     {
       return previous.id
     }

@@ -38,17 +38,21 @@ package struct QueueChanges {
 
   /// Cancels waiting jobs and skips the jobs after them that require their success.
   package mutating func cancel(_ ids: [JobID], at now: Timestamp) {
-    let (cancelled, before) = (Set(ids), queue)
+    let before = queue
     for id in ids { change(id) { $0.left(.cancelled, at: now) } }
     for id in ids {
       var next = before.waiting(after: id)
       while let job = next, job.limits.ifOK, job.waiting?.isFree != true,
-        !cancelled.contains(job.id), queue.job(job.id)?.state == .waiting
+        queue.job(job.id)?.state == .waiting
       {
         change(job.id) { $0.left(.skipped(because: id), at: now) }
         next = before.waiting(after: job.id)
       }
     }
+    // The skipped jobs had no turn: jobs in front of them, with conditions of their own, may still wait.
+    var memory = queue.memory
+    memory.previous = before.memory.previous
+    if memory != queue.memory { append(.queue(memory)) }
   }
 
   /// Queues finished jobs again, in this order; see ``Queue/withSkipped(_:)``.

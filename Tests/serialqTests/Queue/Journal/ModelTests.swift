@@ -141,7 +141,10 @@ private struct Model {
           leave(next, .skipped, because: id, at)
         }
       }
-    case .skip(let id, let because, let at): leave(id, .skipped, because: because, at)
+    case .skip(let id, let because, let at):
+      guard jobs[id]?.state == .waiting else { break }
+      leave(id, .skipped, because: because, at)
+      picture.memory.previous = Memory.Previous(id: id, succeeded: false)
     case .retry(let ids, let first): retry(ids, first: first)
     case .move(let ids, let place): for id in ids { move(id, place) }
     case .edit(let id, let order, let checks):
@@ -271,7 +274,6 @@ private struct Model {
     }
     ends[id] = at
     count(state)
-    if state == .skipped { picture.memory.previous = Memory.Previous(id: id, succeeded: false) }
   }
 
   private mutating func retry(_ ids: [JobID], first: Bool) {
