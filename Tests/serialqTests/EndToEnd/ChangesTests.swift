@@ -42,21 +42,18 @@ import Testing
   @Test("edit changes a waiting job, and nothing else")
   func edit() throws {
     try scene.add("echo one", "echo two")
-    func edit(_ editor: String) throws -> Outcome {
-      try scene.serialq("edit", "1") { $0.environment.append(Bytes("EDITOR=\(editor)".utf8)) }
-    }
     let before = try scene.journal()
-    let same = try edit("true")
+    let same = try scene.edit("true")
     #expect(same.code == 0 && same.errorText == "serialq: job 1 is unchanged\n")
-    expectRefusal(try edit("false"), "the editor false: it failed")
-    expectRefusal(try edit("truncate -s 0"), "the command of job 1: it is empty")
+    expectRefusal(try scene.edit("false"), "the editor false: it failed")
+    expectRefusal(try scene.edit("truncate -s 0"), "the command of job 1: it is empty")
     #if os(Linux)
       // 32 pages of 64 KB are the longest argument of any Linux.
-      let long = try edit("sh -c 'head -c 3000000 /dev/zero | tr \\\\0 x >\"$0\"'")
+      let long = try scene.edit("sh -c 'head -c 3000000 /dev/zero | tr \\\\0 x >\"$0\"'")
       expectRefusal(long, "the command of job 1: it is too long: ")
     #endif
     #expect(try scene.journal() == before)
-    #expect(try edit("sed -i s/one/changed/").code == 0)
+    #expect(try scene.edit("sed -i s/one/changed/").code == 0)
     #expect(try scene.serialq("run").code == 0)
     #expect(try scene.log(1) == Bytes("changed\n"))
   }
@@ -70,12 +67,9 @@ import Testing
     ]
     let command = [Bytes("printf"), Bytes("%s|")] + words
     _ = try scene.serialq([Bytes("add"), Bytes("--no-start"), Bytes("--")] + command)
-    func edit(_ editor: String) throws -> Outcome {
-      try scene.serialq("edit", "1") { $0.environment.append(Bytes("EDITOR=\(editor)".utf8)) }
-    }
-    #expect(try edit("true").errorText == "serialq: job 1 is unchanged\n")
+    #expect(try scene.edit("true").errorText == "serialq: job 1 is unchanged\n")
     #expect(try scene.queue().job(1)?.command == .arguments(command))
-    #expect(try edit("sed -i '$s/$/ end/'").code == 0)
+    #expect(try scene.edit("sed -i '$s/$/ end/'").code == 0)
     _ = try scene.serialq("run")
     #expect(try scene.log(1) == Bytes((words + [Bytes("end")]).map { $0 + Bytes("|") }.joined()))
   }

@@ -77,12 +77,9 @@ import Testing
     #expect(try scene.serialq("wait").code == 0)
     #expect(try scene.log(1) == Bytes("up\n"))
     // Also in an editor; an unchanged command is not queued again.
-    func edit(_ editor: String) throws -> Outcome {
-      try scene.serialq("edit", "1") { $0.environment.append(Bytes("EDITOR=\(editor)".utf8)) }
-    }
-    #expect(try edit("true").errorText == "serialq: job 1 is unchanged\n")
+    #expect(try scene.edit("true").errorText == "serialq: job 1 is unchanged\n")
     #expect(try scene.states() == [.succeeded])
-    #expect(try edit("sed -i 's/; .*//'").code == 0)
+    #expect(try scene.edit("sed -i 's/; .*//'").code == 0)
     #expect(try scene.serialq("wait").code == 0)
     #expect(try scene.queue().job(1)?.attempts == 4)
   }
@@ -92,21 +89,18 @@ import Testing
   @Test("a text that comes too late is kept, and that of a killed process is removed")
   func keptText() throws {
     try scene.add("echo one")
-    func edit(_ editor: String) throws -> Outcome {
-      try scene.serialq("edit", "1") { $0.environment.append(Bytes("EDITOR=\(editor)".utf8)) }
-    }
     let folder = try scene.queueFolder().path
     func texts() throws -> [String] {
       try FileSystem.names(in: folder).map(\.text).filter { $0.hasPrefix("edit") }
     }
-    _ = try edit("kill -9 $PPID; :")
+    _ = try scene.edit("kill -9 $PPID; :")
     #expect(try texts().count == 1)
-    let late = try edit("sh -c 'serialq run >/dev/null; echo my text >$0'")
+    let late = try scene.edit("sh -c 'serialq run >/dev/null; echo my text >$0'")
     expectRefusal(late, "job 1: it is not waiting: it succeeded")
     let kept = folder.appending(path: Bytes("edited"))
     #expect(late.errorText.contains("\nYour text is in \(kept.text). Nothing was changed."))
     #expect(try content(kept) == Bytes("my text\n"))
-    #expect(try edit("true").errorText == "serialq: job 1 is unchanged\n")
+    #expect(try scene.edit("true").errorText == "serialq: job 1 is unchanged\n")
     #expect(try texts() == ["edited"])
   }
 

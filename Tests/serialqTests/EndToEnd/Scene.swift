@@ -146,6 +146,11 @@ final class Scene {
     try waitForLog(1, text)
   }
 
+  /// Edits job 1 with this editor.
+  func edit(_ editor: String) throws -> Outcome {
+    try serialq("edit", "1") { $0.environment.append(Bytes("EDITOR=\(editor)".utf8)) }
+  }
+
   /// A number that nothing else in the scene has.
   func nextNumber() -> Int {
     numbers += 1
