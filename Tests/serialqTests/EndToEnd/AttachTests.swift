@@ -353,9 +353,8 @@ final class AttachTests: SceneSuite {
     /// Expects exit code 125 and this text.
     func expect(_ words: String, _ text: String...) throws {
       try terminal.type("clear; serialq attach \(words); echo $?")
-      let screen = try terminal.waitFor("the prompt") { $0.suffix(2) == ["125", "$"] }
-      #expect(
-        screen.dropLast(2).joined(separator: "\n") == text.joined(separator: "\n"), "\(words)")
+      // All of it: the screen of before ends in the same code and prompt.
+      try terminal.waitForScreen((text + ["125", "$"]).joined(separator: "\n"))
     }
     try expect("", "serialq: queue default: it has no jobs", "Add one with: serialq add")
     _ = try scene.serialq("add", "read x <gate")
@@ -399,8 +398,8 @@ final class AttachTests: SceneSuite {
     #expect(outcome.errorText.contains("Follow the output: serialq log -f 1"))
     let terminal = try Terminal(scene)
     for redirection in ["</dev/null", ">out"] {
-      try terminal.type("clear; serialq attach \(redirection); echo $?")
-      try terminal.waitFor("the prompt") { $0.suffix(2) == ["125", "$"] }
+      try terminal.type("clear; serialq attach \(redirection); echo '\(redirection)' $?")
+      try terminal.waitFor("the prompt") { $0.suffix(2) == ["\(redirection) 125", "$"] }
     }
     #expect(try scene.states() == [.running])
   }
