@@ -8,6 +8,8 @@ struct ExamplesAreTested {
     .deletingLastPathComponent().deletingLastPathComponent()
 
   /// The lines of each Swift example in a text, without indentation and comment marks.
+  ///
+  /// Not those that begin as a file does: `.ci/import` compiles them, with the examples beside them.
   private static func examples(in text: String) -> [[String]] {
     var found: [[String]] = []
     var current: [String]?
@@ -19,7 +21,8 @@ struct ExamplesAreTested {
       if bare == "```swift" {
         current = []
       } else if bare == "```", let example = current {
-        found.append(example)
+        let isFile = example.first?.hasPrefix("import ") == true
+        if !isFile { found.append(example) }
         current = nil
       } else if !bare.isEmpty {
         current?.append(bare)

@@ -17,7 +17,10 @@ private enum Network {
     }
   }
 
-  /// The same request as a promise.
+}
+
+/// The same request as a promise.
+extension Network {
   static func request(_ path: String) -> Promise<String> {
     Promise { resolve, reject in
       request(path) { result in
@@ -136,17 +139,17 @@ struct OutOfCallbackHell {
     let manager = PromiseManager()
     manager.add { then in
       DispatchQueue.global().async {
-        log.append("A")
+        show("A")
         then()
       }
     }
     manager.add { then in
-      log.append("B")
+      show("B")
       then()
     }
     manager.add { then in
       DispatchQueue.global().async {
-        log.append("C")
+        show("C")
         then()
       }
     }
