@@ -9,7 +9,7 @@ struct ExamplesAreTested {
 
   /// The lines of each Swift example in a text, without indentation and comment marks.
   ///
-  /// Not those that begin as a file does: `.ci/import` compiles them, with the examples beside them.
+  /// Not those that begin as a file does: `.ci/import` compiles them.
   private static func examples(in text: String) -> [[String]] {
     var found: [[String]] = []
     var current: [String]?
@@ -21,7 +21,9 @@ struct ExamplesAreTested {
       if bare == "```swift" {
         current = []
       } else if bare == "```", let example = current {
-        let isFile = example.first?.hasPrefix("import ") == true
+        let isFile = ["import ", "// swift-tools-version"].contains {
+          example.first?.hasPrefix($0) == true
+        }
         if !isFile { found.append(example) }
         current = nil
       } else if !bare.isEmpty {

@@ -2,8 +2,8 @@ import Testing
 
 @testable import SerialPromises
 
-/// The README's example, with stand-ins for the work.
-struct ReadmeExample {
+/// The first example of the documentation, with stand-ins for the work.
+struct LandingPageExample {
   private let done = Log<String>()
 
   private func download(_ completion: @Sendable () -> Void) {
@@ -22,8 +22,8 @@ struct ReadmeExample {
   }
 
   // Fails if steps do not run in the order of addition.
-  @Test("the README's steps run in order")
-  func readme() async throws {
+  @Test("the steps of the landing page run in order")
+  func steps() async throws {
     let manager = PromiseManager()
     manager.add { then in download { then() } }
     manager.add("upload") { then in upload { error in then(error) } }
