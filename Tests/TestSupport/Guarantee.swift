@@ -1,6 +1,6 @@
 /// A guarantee of the library or the program, in one sentence.
 ///
-/// The table in Documentation/Guarantees.md lists the tests of each guarantee.
+/// Documentation/Guarantees-table.md lists the tests of each guarantee.
 package protocol Guarantee: CaseIterable, RawRepresentable<String>, Sendable {
   /// The part of the library or the program that the guarantees describe.
   static var subject: String { get }
