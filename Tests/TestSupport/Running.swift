@@ -21,5 +21,5 @@ package enum Running: String, Guarantee {
   case leftovers = "A process left behind by a job does not block the queue"
   case stopsInOrder = "The first SIGINT or SIGTERM ends the running job cleanly and keeps the rest"
   case reboot = "After a reboot start --all runs the waiting jobs of every queue that is not paused"
-  case bootEntries = "The crontab and systemd entries of the manual run start --all at boot"
+  case bootEntries = "The crontab entry of the manual and the systemd unit run start --all at boot"
 }

@@ -9,11 +9,10 @@ import Testing
   /// The lines of an example, by its place in the manual.
   private func lines(ofExample index: Int) throws -> [String] {
     let section = try #require(try Manual.text.components(separatedBy: "\n.Ss Five examples").last)
-    let examples = section.components(separatedBy: "\n.Ss ")[0]
-      .components(separatedBy: ".Bd -literal -offset indent\n").dropFirst()
-      .compactMap { $0.components(separatedBy: "\n.Ed").first }
+    let examples = section.components(separatedBy: "\n.Ed")[0].components(separatedBy: "\n\n")
     try #require(examples.count == 5)
     return examples[index].split(separator: "\n").map(String.init)
+      .filter { $0.hasPrefix("serialq") }
   }
 
   /// Makes a program that the jobs of a scene find.
@@ -74,7 +73,7 @@ import Testing
     let terminal = try Terminal(scene)
     try type(lines[0], terminal)
     try add(lines[1], terminal)
-    try scene.waitForFile("told", "--|Job 1 asks|\(question)|")
+    try scene.waitForFile("told", "--|#1|\(question)|")
     try type(lines[2], terminal)
     try terminal.waitFor("the question") { $0.last == question }
     try terminal.type("Y", until: "serialq: job 1 succeeded")

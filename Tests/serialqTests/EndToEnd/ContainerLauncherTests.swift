@@ -1,18 +1,18 @@
-@testable import SerialqCLI
+import Foundation
 import SerialqSystem
 import TestSupport
 import Testing
 
-/// The launcher that the manual shows, as a user saves it.
+/// The launcher that Documentation/Launchers.md shows, as a user saves it.
 @Suite(
   .needs(.bwrap), .enabled(if: canContain, "bwrap has no permission to create namespaces"))
 final class ContainerLauncherTests: SceneSuite {
-  /// Makes the script in the manual the launcher of the queue.
+  /// Makes the script on that page the launcher of the queue.
   private func setLauncher(_ change: (String) -> String = { $0 }) throws {
-    let start = try #require(try Manual.text.range(of: "#!/bin/sh\n"))
-    let rest = try Manual.text[start.lowerBound...]
-    let end = try #require(rest.range(of: ".Ed\n"))
-    let script = String(rest[..<end.lowerBound]).replacing("\\e", with: "\\")
+    let page = Manual.repository.appending(path: "Documentation/Launchers.md")
+    let parts = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "```")
+    try #require(parts.count == 3)
+    let script = String(parts[1].dropFirst("sh\n".count))
     let name = Bytes("serialq-bwrap")
     try writeProgram(Bytes(change(script).utf8), to: scene.programs.appending(path: name))
     #expect(try scene.serialq("set", "launcher", name.text).code == 0)

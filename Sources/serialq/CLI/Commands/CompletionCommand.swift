@@ -18,7 +18,7 @@ extension CompletionCommand: Subcommand {
     description: [
       """
       The script completes commands, options, queues, and job ids with their commands, or labels. \
-      Scripts/install installs it where the shells find it. INTERNALS describes the second form.
+      Scripts/install installs it where the shells find it. Documentation/Internals.md describes the second form.
       """
     ],
     options: [],

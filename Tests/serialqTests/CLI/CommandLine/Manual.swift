@@ -20,10 +20,12 @@ enum Manual {
     get throws { try String(contentsOf: file, encoding: .utf8) }
   }
 
-  static let file: URL = {
+  static let file = repository.appending(path: "Documentation/serialq.1")
+
+  static let repository: URL = {
     var root = URL(filePath: #filePath)
     for _ in 1...5 { root.deleteLastPathComponent() }
-    return root.appending(path: "Documentation/serialq.1")
+    return root
   }()
 
   /// The comments around the part that is generated.
@@ -53,15 +55,32 @@ enum Manual {
     let forms = command.synopsis.map { ".D1 Nm serialq \(Mdoc.form($0))\n" }.joined()
     let paragraphs = (command.description + command.details).map(Mdoc.text)
       .joined(separator: "\n.Pp\n")
-    let options = command.options.map(item).joined()
-    let list = options.isEmpty ? "" : ".Bl -tag -width Ds\n\(options).El\n"
     return """
       .Ss \(names) \\(em \(command.summary)
       \(forms).Pp
       \(paragraphs)
-      \(list)
+      \(options(of: command))
       """
   }
+
+  /// The options of a command.
+  ///
+  /// Without those that are described elsewhere: `--queue` above all commands, and the options that
+  /// are the same for `add`.
+  private static func options(of command: CommandSpec) -> String {
+    let described = command.name == .add ? [] : AddCommand.spec.options.map(item)
+    let options = command.options.filter { $0.name != .queue }
+    let (same, own) = (
+      options.filter { described.contains(item($0)) },
+      options.filter { !described.contains(item($0)) }
+    )
+    let names = same.map { "-\($0.name.rawValue)" }.joined(separator: " , ")
+    return (same.isEmpty ? "" : ".Pp\nAlso has these options of\n.Cm add :\n.Fl \(names) .\n")
+      + (own.isEmpty ? "" : "\(start)\(own.map(item).joined()).El\n")
+  }
+
+  /// Puts most options on one line.
+  private static let start = ".Pp\n.Bl -tag -width \"-e, --env NAME=VALUE\" -compact\n"
 
   private static func item(_ option: OptionSpec) -> String {
     ".It \(Mdoc.option(option))\n\(Mdoc.text(option.help))\n"

@@ -1,3 +1,4 @@
+import Foundation
 import SerialqSystem
 import TestSupport
 import Testing
@@ -18,6 +19,24 @@ import Testing
     let reports = try mandoc("-Tlint -Wall").split(separator: "\n")
     // Of the machine: a manual page that is installed, and that its database does not have.
     #expect(reports.filter { !$0.hasPrefix("mandoc: outdated mandoc.db ") }.isEmpty)
+  }
+
+  // Fails if an example is too wide: a line that is not filled is not broken.
+  @Test("no line of the manual has 80 columns", .needs(.mandoc, .col))
+  func width() throws {
+    let lines = try mandoc("-Tascii -Owidth=78 | col -bx").split(separator: "\n")
+    #expect(lines.filter { $0.count > 79 }.isEmpty)
+  }
+
+  // Fails if a file that the manual names is moved.
+  @Test("the files that the manual names are in the sources")
+  func files() throws {
+    let names = try Manual.text.split(whereSeparator: \.isWhitespace)
+      .filter { $0.hasPrefix("Documentation/") }
+    #expect(Set(names) == ["Documentation/Internals.md", "Documentation/Launchers.md"])
+    for name in names {
+      #expect(FileManager.default.fileExists(atPath: Manual.repository.appending(path: name).path))
+    }
   }
 
   // Fails if the manual omits part of the table, or a macro hides a word.
@@ -61,7 +80,7 @@ import Testing
       sections == [
         "NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "JOBS", "TERMINALS", "BEYOND ONE MACHINE",
         "LOGOUT AND REBOOT",
-        "JSON", "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "INTERNALS", "ASSUMPTIONS",
+        "JSON", "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO", "ASSUMPTIONS",
         "CAVEATS",
       ])
   }

@@ -12,7 +12,7 @@ enum Mdoc {
       let word = escaped(word)
       if line.isEmpty {
         lines[lines.count - 1] = word
-      } else if line.count + 1 + word.count > 78 || line.last.map(".!?:;".contains) == true {
+      } else if line.count + 1 + word.count > 78 || line.last.map(".!?".contains) == true {
         lines.append(word)
       } else {
         lines[lines.count - 1] = "\(line) \(word)"
