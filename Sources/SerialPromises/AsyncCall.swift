@@ -70,7 +70,7 @@ final class AsyncCall: Caller, CancellableWork, @unchecked Sendable {
     // The task inherits the mark. In the task, it would take an asynchronous function and its changes of
     // executors.
     RunningStep.local.withValue(mark) {
-      // The current one, because a task inherits that of its creator without an escalation.
+      // The current priority, because a task inherits its creator's without an escalation.
       let priority = Task.currentPriority
       if startsHere || !hasTurn {
         Task.startingHere(priority, inContext: true) { await self.work(hasTurn: hasTurn) }

@@ -55,8 +55,8 @@ public struct Step: Promisable {
 
   /// The work of the step.
   ///
-  /// That of a closure isolated to an actor calls the closure there. In a step that wraps it, what the closure
-  /// does after its call of `then` may run beside the next step.
+  /// For a closure isolated to an actor, it calls the closure there. In a step that wraps it, what the
+  /// closure does after its call of `then` may run beside the next step.
   ///
   /// ```swift
   /// let again = Step("upload again", step.handler)

@@ -4,7 +4,7 @@ import Dispatch
 // an asynchronous handler runs in its own task. Each operator has only these two overloads without a
 // label, and a single meaning: more would make the compiler take minutes for long chains. `finally` has
 // one: two would double the time for the links before it. With `on:`, a handler belongs to no actor:
-// otherwise it would silently run on that of the code around it, and not on the queue.
+// otherwise it would silently run on the actor of the code around it, and not on the queue.
 
 extension Promise {
   // MARK: Values
@@ -42,7 +42,7 @@ extension Promise {
   ///
   /// - Parameters:
   ///   - queue: The queue of the handler.
-  ///   - handler: As that of ``then(_:)-765y2``; it belongs to no actor.
+  ///   - handler: As for ``then(_:)-765y2``; it belongs to no actor.
   /// - Returns: A promise with the outcome of the handler's promise.
   public func then<Output: Sendable>(
     on queue: DispatchQueue, _ handler: @escaping @Sendable (Value) throws -> Promise<Output>
@@ -100,7 +100,7 @@ extension Promise {
   ///
   /// - Parameters:
   ///   - queue: The queue of the handler.
-  ///   - transform: As that of ``map(_:)-6zxja``; it belongs to no actor.
+  ///   - transform: As for ``map(_:)-6zxja``; it belongs to no actor.
   /// - Returns: A promise of the new value.
   public func map<Output: Sendable>(
     on queue: DispatchQueue, _ transform: @escaping @Sendable (Value) throws -> Output
@@ -250,8 +250,8 @@ extension Promise {
   ///
   /// - Parameter handler: Starts alternative work. Throwing fails the new promise. A closure isolated to
   ///   an actor runs on that actor.
-  /// - Returns: A promise of this promise's value or, if this promise fails, that of the handler's
-  ///   promise.
+  /// - Returns: A promise of this promise's value or, if this promise fails, the value of
+  ///   the handler's promise.
   @_disfavoredOverload  // or a handler that only throws would be ambiguous
   public func recover(
     @_inheritActorContext
@@ -294,8 +294,8 @@ extension Promise {
   /// - Parameters:
   ///   - type: The type of the error.
   ///   - handler: Starts alternative work. Throwing fails the new promise.
-  /// - Returns: A promise of this promise's value or, after such a failure, that of the handler's
-  ///   promise.
+  /// - Returns: A promise of this promise's value or, after such a failure, the value
+  ///   of the handler's promise.
   @_disfavoredOverload  // or a handler that only throws would be ambiguous
   public func recover<Failure: Error>(
     from type: Failure.Type,

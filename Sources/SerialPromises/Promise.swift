@@ -125,7 +125,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
     @_inheritActorContext
     _ body: @escaping @isolated(any) @Sendable (_ deferred: Deferred<Value>) throws -> Void
   ) {
-    // A cast of structures, as that of `Work`.
+    // A cast of structures, as in `Work`.
     let start = unsafeBitCast(IsolatedBody(start: body), to: Body<Value>.self).start
     self.init(Origin(name, file, line, diagnostics), body.isolation, start)
   }

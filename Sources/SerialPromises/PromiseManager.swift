@@ -307,7 +307,7 @@ public final class PromiseManager: StepRunner {
     return turn
   }
 
-  /// Whether the next step may run on this thread, because it is that of the step's actor.
+  /// Whether the next step may run on this thread, because it is the thread of the step's actor.
   @inline(never)
   private func isOnActor(of turn: SerialOrder.Turn, _ reach: SerialOrder.Reach) -> Bool {
     guard MainQueue.is(turn.isolation), MainQueue.isCurrent else { return false }

@@ -147,7 +147,7 @@ private final class StepValue: Adoption {
 extension Promise {
   /// Starts the promise, and ends the step when the promise is settled and its work has ended.
   ///
-  /// The progress of the promise is that of the step. Canceling the step cancels the promise, if
+  /// The promise and the step have the same progress. Canceling the step cancels the promise, if
   /// possible.
   ///
   /// ```swift

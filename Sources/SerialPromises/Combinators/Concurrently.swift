@@ -72,8 +72,8 @@ private func pull<Promises: Sequence, Value: Sendable, Item: Sendable>(
   _ take: @escaping @Sendable (Result<Value, any Error>) throws -> Item
 ) -> Promise<[Item]> where Promises.Element == Promise<Value> {
   require(limit > 0, "a limit is at least 1")
-  // Only a collection yields the same elements again: an iterator would leave out those of the first
-  // attempt.
+  // Only a collection yields the same elements again: an iterator would leave out what the first
+  // attempt took.
   let isRepeatable = promises is any Collection
   let source = PromiseSource<Value>(promises, isolation)
   let traits = Core.Traits(origin: origin, runsOnMainQueue: MainQueue.is(isolation))

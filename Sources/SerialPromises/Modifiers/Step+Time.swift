@@ -3,7 +3,7 @@ extension Promisable {
   ///
   /// A `then` that is called in time counts, even if the handler returns later. Otherwise the step
   /// is canceled. When its cancel handlers have returned, its outcome is the timeout, and observers
-  /// are notified. A `then` that the cancel handlers call is not late. Those of an actor may run later.
+  /// are notified. A `then` that the cancel handlers call is not late. Handlers of an actor may run later.
   ///
   /// **The next step still waits for the `then`** of this one, or the end of its promise's work. If
   /// that has not come by then, the step is reported as ``Diagnostic/timedOut(_:)``.

@@ -63,8 +63,8 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
   /// combination, the diagnostic is reported then, with the source location of the combination.
   case neverStarted(PromiseIdentity)
 
-  /// `retry` was called on a promise whose work cannot be repeated: it has begun, as that of
-  /// `enqueue`, or it iterates a sequence that is not a collection.
+  /// `retry` was called on a promise whose work cannot be repeated: it has begun, as the work of
+  /// `enqueue` has, or it iterates a sequence that is not a collection.
   case cannotRetry(PromiseIdentity)
 
   /// What happened, its effect, and how to fix it.

@@ -1,7 +1,7 @@
 /// The maximum number of steps of a manager that may start in any interval of time.
 ///
 /// The limit applies to every interval, not to each second of the wall clock: with a rate of *n*, a
-/// whole interval passes between the start of a step and that of the *n*th step after it.
+/// whole interval passes from the start of a step to the start of the *n*th step after it.
 ///
 /// A manager that waits for its rate is not idle and stays alive. The manager's `clock:` measures
 /// the time. A wait that the clock ends early, or cannot measure because it throws, counts as
