@@ -40,7 +40,7 @@ struct SerialOrder {
       case readTime
       /// Stops because its allowance is used up; another thread calls `next`.
       case handOver
-      /// Stops because the next step belongs to an actor, that of the record `object`; a thread of that
+      /// Stops because the next step belongs to the actor of the record `object`; a thread of that
       /// actor calls `next`.
       case goToActor
       /// Stops. The claim has been released.
@@ -76,10 +76,10 @@ struct SerialOrder {
   /// A used token, reused by the next turn: a turn of a single step then allocates none.
   private var spareToken: Token?
 
-  /// Retains the manager until the queue is at rest; that of a key, as long as it is kept.
+  /// Retains the manager until the queue is at rest; a key's manager, as long as it is kept.
   private var owner: (any StepRunner)?
 
-  /// Objects that are released with the manager: it is that of a key.
+  /// Objects that are released with a key's manager; empty for other managers.
   private var companions: [AnyObject] = []
 
   /// Whether the manager of a key was closed for itself.
@@ -263,7 +263,7 @@ struct SerialOrder {
     isKept ? nil : owner.take()
   }
 
-  /// Retains an object as long as the manager, which is that of a key from now on.
+  /// Retains an object as long as the manager, which is a key's manager from now on.
   mutating func retain(_ companion: AnyObject) { companions.append(companion) }
 
   /// Undoes `retain`.
@@ -275,7 +275,7 @@ struct SerialOrder {
 
   /// Rejects further steps.
   ///
-  /// - Parameter owner: The manager, if that of a key stays closed.
+  /// - Parameter owner: The manager, to keep a key's manager closed.
   mutating func close(for owner: (any StepRunner)?) {
     isClosed = true
     if let owner, !companions.isEmpty { (self.owner, staysClosed) = (owner, true) }
@@ -285,11 +285,11 @@ struct SerialOrder {
 
   /// The handlers that the claim's holder may run.
   enum Reach {
-    /// This number of them, of steps that belong to no actor.
+    /// This number of handlers, of steps that belong to no actor.
     case allowance(Int)
-    /// That of this step, if it is next, and belongs to no actor.
+    /// The handler of this step, if it is next, and belongs to no actor.
     case only(Int)
-    /// That of this step, if it is next: the holder is on its actor.
+    /// The handler of this step, if it is next: the holder is on its actor.
     case onActor(of: Int)
     /// All of steps that belong to no actor: the holder is inside a call of `then`. Others begin outside it,
     /// because its caller, on the same actor, may then change what they have set: `then?(); then = nil`.
@@ -622,7 +622,7 @@ extension SerialOrder {
       outcome = isCancelled && isCancellation ? .cancelled : .failed(error)
       // A cancellation error may hold a user's object.
       if case .cancelled = outcome { consequences.needed.release(error) }
-      // A cancellation is not reported, as that of a promise.
+      // A cancellation is not reported; a promise's is not either.
       isReceived =
         isCancelled || isCancellation || endsItself || policy == .stop || feed != nil
     } else {
@@ -1030,7 +1030,7 @@ extension SerialOrder {
     companions = []
   }
 
-  /// Ends the events of an invalidated order, after those of the steps that leave on other threads.
+  /// Ends the events of an invalidated order, after the events of steps that leave on other threads.
   mutating func endEvents(_ consequences: inout Consequences?) {
     endsEvents = leavingCount > 0
     guard !endsEvents, let feed = feed.take() else { return }

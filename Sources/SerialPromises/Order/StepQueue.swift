@@ -62,7 +62,7 @@ final class Segment {
   /// The number of the first slot's step.
   let base: Int
 
-  /// The number after that of the last slot.
+  /// One more than the number of the last slot.
   ///
   /// In the last segment of the queue, slots before this number may be free.
   fileprivate(set) var end: Int
@@ -139,7 +139,7 @@ struct StepQueue {
   private var headSlots: UnsafeMutablePointer<Slot>?
   private var headEnd = 1
 
-  /// The number of the first slot: that of the running step, if any.
+  /// The number of the first slot, which is the running step's if one runs.
   ///
   /// If no step runs, this step may have been canceled or moved, or the first segment may have no
   /// slot with this number.

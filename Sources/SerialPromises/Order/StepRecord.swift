@@ -33,7 +33,7 @@ class StepRecord: @unchecked Sendable {
   /// The failure of the step, until something receives it.
   @exclusivity(unchecked) var unreceived: UnreceivedFailure?
 
-  /// The outcome is that of a refused step.
+  /// Only a refused step has an outcome from the start.
   init(
     _ lock: Locked<SerialOrder>, name: String? = nil, isolation: (any Actor)? = nil,
     outcome: StepOutcome? = nil

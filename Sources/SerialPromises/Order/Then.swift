@@ -109,7 +109,7 @@ struct RunningStep: Sendable {
 
   static var current: RunningStep? { local.get() }
 
-  /// The mark of the task, but not that of a closure's handler, which exists in debug builds only.
+  /// The mark of the task, except the mark of a closure's handler, which only debug builds set.
   static var ofWork: RunningStep? { current.flatMap { $0.isOfHandler ? nil : $0 } }
 
   private let lock: Locked<SerialOrder>

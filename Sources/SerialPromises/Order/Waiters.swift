@@ -1,6 +1,6 @@
 /// The callers that wait for a condition of the order.
 ///
-/// Those of each condition are kept apart, so that waking takes no time for the others.
+/// The callers of each condition are kept apart, so that waking some takes no time for the others.
 struct Waiters {
   /// The awaited condition.
   enum Condition: Hashable, Sendable {

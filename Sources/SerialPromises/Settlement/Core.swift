@@ -3,8 +3,8 @@
 /// A subclass of `Reaction`: the promise of a link waits in its source's list without another
 /// object.
 ///
-/// Sendable because mutable state is accessed only under the lock, and its place in a list as that of
-/// any reaction.
+/// Sendable because mutable state is accessed only under the lock, and its place in a list as for any
+/// reaction.
 class Core: Reaction, @unchecked Sendable {
   /// The constants of a promise.
   struct Traits: Sendable {

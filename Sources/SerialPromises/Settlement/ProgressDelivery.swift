@@ -1,4 +1,4 @@
-/// The contribution of a promise's progress to that of another.
+/// How much the progress of a promise contributes to another promise's.
 struct ProgressShare {
   /// The progress of the other promise when this one starts.
   var bias = 0.0
