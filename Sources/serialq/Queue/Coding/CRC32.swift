@@ -10,7 +10,7 @@ enum CRC32 {
     var bit = 128
     while bit > 0 {
       value = value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1
-      // The checksum is linear: that of a sum is the sum of both.
+      // Linear: the entry for `a ^ b` is the entry for `a` ^ the entry for `b`.
       for byte in stride(from: 0, to: 256, by: 2 * bit) {
         tables[byte + bit] = tables[byte] ^ value
       }

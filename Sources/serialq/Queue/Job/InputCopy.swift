@@ -43,7 +43,7 @@ package final class InputCopy {
     while true {
       let file = try FileDescriptor.open(path, .lock)
       try file.lock()
-      // Deleted before it was locked, as that of a dead process.
+      // It was deleted before it was locked: without the lock, it looked abandoned.
       guard try FileSystem.status(of: path)?.identity == file.status().identity else { continue }
       try file.truncate(to: 0)
       return file

@@ -143,7 +143,7 @@ extension Job {
 }
 
 extension Queue {
-  /// That the next job cannot be started for want of something that comes back; nil if it can.
+  /// That the next job cannot be started because of a shortage; nil if it can.
   package var shortage: String? {
     guard !isPaused, let job = firstWaiting, let missing = job.missingText else { return nil }
     return "cannot start job \(job.id) yet: \(missing)"

@@ -37,7 +37,7 @@ package struct Job: Equatable, Sendable {
   package var attempts: Int { box?.run.attempts ?? 0 }
   package var retriesUsed: Int { box?.run.retriesUsed ?? 0 }
 
-  /// Nil also for a job that was just added, whose properties are those of any.
+  /// Nil also for a job that was just added: its properties have the default values.
   package var waiting: Run.Waiting? {
     if state == .waiting, case .waiting(let waiting)? = box?.run.phase { waiting } else { nil }
   }
@@ -97,7 +97,7 @@ extension Job {
     if case .ended(_, _, let whole)? = over?.outcome { max(0, whole - engineWait) } else { nil }
   }
 
-  /// Nanoseconds between the start of the launcher and that of the job; 0 if unknown.
+  /// Nanoseconds from the start of the launcher to the start of the job; 0 if unknown.
   ///
   /// Not longer than the attempt: the clock of the launcher may be another one.
   package var engineWait: Int64 {

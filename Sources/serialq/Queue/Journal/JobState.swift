@@ -28,7 +28,7 @@ extension JobState {
   /// Whether the state counts as a failure.
   ///
   /// A cancelled job does not count, because the user requested it. A skipped job does not count
-  /// either: it used no attempt, and the failure is that of the job that caused it.
+  /// either: it used no attempt, and the failure belongs to the job that caused it.
   package var isFailure: Bool {
     switch self {
     case .failed, .killed, .timedOut, .interrupted: true

@@ -68,7 +68,7 @@ extension Queue {
     }
     guard settings.stopsOnFailure, !isPaused else { return [end] + forgetting() }
     var (memory, ended) = (paused(at: now.date, because: job.id), job)
-    // Its line follows that of the end, which is counted then.
+    // This line follows the line of the end, so the end is counted.
     ended.run = over
     memory.count(job, ended)
     return [end, .queue(memory)] + forgetting()
@@ -139,7 +139,7 @@ extension Sequence<Job> {
   /// The ids, ascending, of all but the `count` jobs that finished last; O(n log n), or O(n) if
   /// sorted.
   ///
-  /// The order of ids is that of adding: a moved or retried job finishes out of order.
+  /// Ids are in the order of adding, and a moved or retried job finishes out of that order.
   package func ids(excludingLatest count: Int) -> [JobID] {
     let ends = map { (date: $0.overSince, id: $0.id) }.sorted {
       ($0.date, $0.id) < ($1.date, $1.id)

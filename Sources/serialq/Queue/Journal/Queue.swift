@@ -47,7 +47,7 @@ package struct Queue: Equatable, Sendable {
   /// Nil if it succeeded, or if no on-finish command is set. O(n) if one is set.
   package var latestHookFailure: (JobID, Ending)? {
     guard settings.onFinish != nil else { return nil }
-    // The command runs for each job whose end a runner observed; `hook.log` is that of the latest.
+    // The command runs for each job whose end a runner observed; `hook.log` is from the latest.
     let ended = jobs.lazy.filter { $0.ending != nil || $0.over?.hookFailure != nil }
     let latest = ended.max { $0.overSince < $1.overSince }
     return latest.flatMap { job in job.over?.hookFailure.map { (job.id, $0) } }

@@ -46,8 +46,7 @@ package struct QueueFolder: Equatable, Sendable {
   /// Locked by the job itself, while any of its processes holds the descriptor.
   package func jobLock(_ id: JobID) -> Bytes { locks.appending(path: Bytes(String(id).utf8)) }
 
-  /// Locked by the keeper of the job's terminal, which writes its process ID and the number of
-  /// attached terminals to it.
+  /// Locked by the keeper of the job's terminal, which writes its process ID to it.
   package func keeperLock(_ id: JobID) -> Bytes { jobLock(id) + Bytes(".keeper") }
 
   /// The socket at which the keeper of the job's terminal serves attached ones.

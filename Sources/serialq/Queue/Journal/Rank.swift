@@ -22,7 +22,7 @@ package struct Rank: Equatable, Sendable {
 
   private var digits: [Int] { [first] + others }
 
-  /// The rank of a job that is added before all others, the `number`th of those of one call.
+  /// The rank of a job that is added before all others, as the `number`th job of one call.
   ///
   /// `last` is the last id of that call: ranks are assigned without regard to the other jobs.
   package static func first(_ number: Int, upTo last: JobID) -> Rank {

@@ -28,7 +28,7 @@ package struct Spool: Equatable, Sendable {
           "\(name) is \(value.text)", "not an absolute path",
           next: "A relative path would mean different queues in each folder. Use an absolute path.")
       }
-      // With the paths in it; the longest are those of the keepers' files.
+      // The paths in it must fit too; the longest name files of keepers.
       let longest = FileSystem.longestPath - 200
       guard value.count <= longest else {
         throw Failure(
@@ -116,7 +116,7 @@ package struct Spool: Equatable, Sendable {
 
   /// The names of all queues, in byte order; creates nothing.
   ///
-  /// Also those of symbolic links, which no command uses: one may stand where a queue was.
+  /// Includes symbolic links, which no command uses: one may stand where a queue was.
   package func queueNames() throws(Failure) -> [Bytes] {
     guard try exists() else { return [] }
     var found: [Bytes] = []

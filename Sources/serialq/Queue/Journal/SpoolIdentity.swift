@@ -1,10 +1,10 @@
 import SerialqSystem
 
 extension QueueFolder {
-  /// 16 random hexadecimal digits that name the folder of all queues among those of all machines;
-  /// created on first use.
+  /// 16 random hexadecimal digits that identify the folder of the queues among all machines; created
+  /// on first use.
   ///
-  /// An engine that several machines use knows the jobs of each by it.
+  /// An engine that several machines use distinguishes their jobs by it.
   package func spoolIdentity() throws(Failure) -> Bytes {
     let file = try FileDescriptor.open(spool.appending(path: Bytes(".id")), .lock)
     // Otherwise the runners of two queues could each create one, and only one would last.
