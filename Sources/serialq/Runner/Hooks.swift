@@ -17,7 +17,7 @@ extension Runner {
 
   /// Runs the on-idle command and waits for it; records a failure with the queue.
   ///
-  /// Not under the journal's lock, but under that of the runner: a job that is added meanwhile
+  /// Not under the journal's lock, but under the runner's: a job that is added meanwhile
   /// relies on this runner.
   func run(_ hook: Hook, after results: Results, open: Int) throws(Failure) {
     let counts: [(StaticString, Int)] = [
@@ -25,7 +25,7 @@ extension Runner {
       ("SERIALQ_SKIPPED=", results.skipped), ("SERIALQ_CANCELLED=", results.cancelled),
       ("SERIALQ_OPEN=", open),
     ]
-    // No job: that of the call that set the command, if a job did.
+    // Empty: otherwise it would name the job that set the command, if a job did.
     let variables = [Bytes("SERIALQ_JOB="), Bytes("SERIALQ_QUEUE=") + folder.name]
     try run(
       hook, for: nil, variables + counts.map { Bytes($0) + Bytes("\($1)".utf8) },

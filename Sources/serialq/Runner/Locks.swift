@@ -53,7 +53,7 @@ package enum RunnerLock {
 package enum JobLock {
   /// Acquires the lock of a job that is about to start.
   ///
-  /// Its file is that of `spare`, an ended job, if no process holds the lock; else a new one. A file
+  /// Reuses the file of `spare`, an ended job, if no process holds the lock; else creates one. A file
   /// for each job would cost a third of a short job on ext4 without a journal, which searches the
   /// files removed in the last minutes when it creates one.
   static func take(

@@ -133,7 +133,7 @@ extension Runner {
     }
   }
 
-  /// Takes back the start of a job of which no process exists, for want of something that comes back.
+  /// Withdraws the start of a job that has no process yet, because of a shortage that can pass.
   ///
   /// Returns false if it was cancelled meanwhile. If the runner is killed before, the job is interrupted,
   /// as always between the record of its start and its process.
@@ -259,13 +259,13 @@ extension Runner {
         try withExtendedLifetime(terminal) { () throws(Failure) in try process.start() }, keeper
       )
     } catch {
-      // The keeper ends when the lock of the job is free, which it would be too late for `log`.
+      // Otherwise it would end only when the lock of the job is free: too late for `log`.
       _ = try? KeeperProcess.finish(keeper)
       throw error
     }
   }
 
-  /// The process that executes a job, without its streams: its own, or that of the launcher.
+  /// The process that executes a job, without its streams: its own, or the launcher's.
   private func process(of job: Job) throws(Failure) -> JobProcess {
     var process = JobProcess(
       command: job.command, shell: view.withLock { $0.queue.settings.shell },

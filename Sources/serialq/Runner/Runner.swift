@@ -300,9 +300,9 @@ extension Runner {
 
   /// Records the end of a job and its consequences.
   ///
-  /// `launch` is what its launcher reported, and `unlogged` why output may be missing in its log. Calls `end` with the job, under the journal's lock: otherwise a
-  /// request that arrives in between would be lost, and the job could be retried. Then calls `next`,
-  /// under the same lock.
+  /// `launch` is what its launcher reported, and `unlogged` why output may be missing in its log.
+  /// Calls `end` with the job, under the journal's lock: otherwise a request that arrives in between
+  /// would be lost, and the job could be retried. Then calls `next`, under the same lock.
   func record(
     of job: Job, _ launch: Launch? = nil, unlogged: Bytes? = nil, flush: Bool,
     as end: (_ current: Job) -> (Run.Outcome, at: Timestamp),

@@ -48,18 +48,18 @@ extension Runner {
   enum Awaited {
     /// The end of a child of the runner.
     case child
-    /// That of all other processes that hold the lock of the job, after it was terminated.
+    /// The end of all other processes that hold the lock of the job, after it was terminated.
     case rest
-    /// That of all processes in the group of a job whose runner died.
+    /// The end of all processes in the group of a job whose runner died.
     case orphan
   }
 
-  /// Waits for the end of a child, and, if it was terminated, for that of all processes that hold
-  /// the lock of its job.
+  /// Waits for the end of a child and, if it was terminated, of all processes that hold the lock of
+  /// its job.
   func supervise(
     _ child: ChildProcess, of job: Job? = nil, _ termination: inout Termination
   ) throws(Failure) -> Ending {
-    // The group is that of the child until it is reaped.
+    // The child leads the group until it is reaped.
     var delivery = SignalDelivery(to: job, in: folder) { child.pid }
     let end = try patiently { () throws(Failure) in try Notice(ofEndOf: child) }
     try wait(for: .child, of: job, end, nil, &termination, &delivery)
@@ -105,7 +105,7 @@ extension Runner {
       if let job, awaited == .orphan, !isEnding, JobLock.isGone(job, folder) { break }
       let outlook = delivery.advance(now: now)
       if let job, !outlook.left.isEmpty { try report(outlook.left, of: job, isEnding: isEnding) }
-      // A process that received SIGKILL takes as long as it takes: it may wait for a disk.
+      // Without a limit: a process that received SIGKILL may still wait for a disk.
       let isPatienceOver = outlook.isBlind && termination.isGivenUp(now: now)
       if canGiveUp, isEnding, !outlook.left.isEmpty || isPatienceOver { break }
       let due = termination.nextDue(canGiveUp: canGiveUp && outlook.isBlind)

@@ -12,7 +12,7 @@ import SerialqSystem
 struct Termination {
   /// The time between the first signal and SIGKILL.
   static let grace: Int64 = 10_000_000_000
-  /// That of a launcher, which gives its job as much, and must learn that the job has ended.
+  /// The same for a launcher, which gives its job as much, and must learn that the job has ended.
   static let launcherGrace: Int64 = 30_000_000_000
   /// How long to wait after SIGKILL for processes that are not visible.
   static let patience: Int64 = 5_000_000_000

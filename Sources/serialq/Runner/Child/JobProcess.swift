@@ -1,7 +1,7 @@
 import SerialqQueue
 import SerialqSystem
 
-/// The properties with which a process starts: that of a job, or another that runs beside it.
+/// The properties with which a process starts: a job, or another process that runs beside it.
 struct JobProcess {
   var command: Command
   /// The shell for a command line; nil for the default.
@@ -24,7 +24,7 @@ struct JobProcess {
     case files(input: FileDescriptor?, output: FileDescriptor)
     /// The path of a terminal, which becomes the controlling terminal of the child.
     case terminal(Bytes)
-    /// Those of this process, whose session, directory and ignored signals the child keeps too.
+    /// The streams of this process; the child also keeps its session, directory and ignored signals.
     case inherited
   }
 

@@ -11,7 +11,7 @@ extension Launch {
     _ job: Job, in folder: QueueFolder, words count: Int
   ) throws(Failure) -> [Bytes] {
     let path = folder.launcherResult(job.id)
-    // A launcher that an earlier attempt left behind must not write to that of this attempt.
+    // A launcher that an earlier attempt left behind must not write to the report of this one.
     try FileSystem.remove(path)
     _ = try FileDescriptor.open(path, .new)
     let attempt = job.attempts

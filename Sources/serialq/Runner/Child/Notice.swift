@@ -9,7 +9,7 @@ package final class Notice: Sendable {
 
   private let source: Source
 
-  /// Of the end of a child process, which it does not reap: until then, the process ID is its own.
+  /// Reports the end of a child process, and does not reap it: until then, its ID is not reused.
   ///
   /// Needs no thread where the system has `pidfd_open(2)`: two switches of threads are much of the
   /// time from the end of a job to the next.
@@ -22,12 +22,12 @@ package final class Notice: Sendable {
       }
   }
 
-  /// Of the return of a call that blocks another thread.
+  /// Reports that a call that blocks another thread has returned.
   package init(of wait: @escaping @Sendable () -> Void) throws(Failure) {
     source = try Self.thread(wait)
   }
 
-  /// Of the moment from which no process holds a lock any more.
+  /// Reports that no process holds a lock any more.
   convenience init(ofRelease lock: FileDescriptor) throws(Failure) {
     try self.init {
       try? lock.lock()

@@ -211,7 +211,7 @@ package struct Keeper {
     clients[index].viewer.paint(tail.repaint(window))
   }
 
-  /// Gives the job's terminal the size of the one that types.
+  /// Gives the job's terminal the size of the attached terminal that types.
   private mutating func resize() {
     guard let typing, let window = clients[typing].viewer.window else { return }
     // A program that draws the whole screen draws it again when the size changes.
@@ -224,7 +224,7 @@ package struct Keeper {
   }
 
   private mutating func noteAttached() {
-    // It is on the screen of a terminal, or the next look finds it again.
+    // A question is visible on the attached terminal; otherwise the next check finds it again.
     if asking.restart(at: Clock.monotonic()) { reports.asked(nil) }
   }
 
