@@ -21,7 +21,7 @@ package struct Failure: Error, Equatable, CustomStringConvertible {
     self.number = number
   }
 
-  /// Whether something is missing that comes back: processes, memory or descriptors.
+  /// Whether it is a shortage that can pass: of processes, memory or descriptors.
   package var isShortage: Bool { [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(number ?? 0) }
 
   /// What `work` finds; nil if it fails, except by a shortage: that says nothing about what was looked for.

@@ -157,8 +157,8 @@ extension FileDescriptor {
     #endif
   }
 
-  /// Whether a flush of one descriptor of a file fails if that of another has failed since the first
-  /// was opened: on Linux since 4.13.
+  /// Whether a flush fails if a flush by another descriptor of the file has failed since this one was
+  /// opened: on Linux since 4.13.
   package static var flushReportsEarlierFailures: Bool {
     #if os(Linux)
       true
@@ -175,8 +175,8 @@ extension FileDescriptor {
         _ = try retrying("fcntl", "flushing", name) { fcntl(raw, F_FULLFSYNC) }
         return
       } catch {
-        // Not every file system has it. After another error, data may be lost: a later fsync would
-        // succeed all the same.
+        // Not every file system supports it. After any other error, data may be lost: a later fsync
+        // would succeed nevertheless.
         guard [ENOTSUP, EINVAL, ENOTTY].contains(error.number) else { throw error }
       }
     #endif

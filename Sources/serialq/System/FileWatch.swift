@@ -131,7 +131,7 @@
       return .signals(pipe, folders: opened)
     }
 
-    /// Before the pipe is closed: its number may then be that of another file.
+    /// Call it before the pipe is closed: then another file may get its number.
     ///
     /// A later watch may have its own pipe. No handler runs meanwhile: the other threads block the signal,
     /// and this one is not in a handler.

@@ -1,6 +1,6 @@
 /// The standard descriptors that the process was started with.
 package enum InheritedDescriptors {
-  /// Opens those of descriptors 0, 1 and 2 that are closed on `/dev/null`; call it first.
+  /// Opens descriptors 0, 1 and 2 on `/dev/null` where they are closed; call it first.
   ///
   /// Otherwise the next opened file becomes standard output, and results are written into the
   /// journal. Opens each in the wrong direction, so that using it still fails, as it does when

@@ -27,7 +27,7 @@ package struct ProcessStatus: Equatable, Sendable {
 extension ProcessStatus {
   /// Parses the line; nil if it is not one, or if the process has ended and is not reaped yet.
   ///
-  /// The descriptors of a zombie are hidden like those of another user's process, but it has none.
+  /// The descriptors of a zombie are hidden, as another user's are, but it has none.
   package init?(line: Bytes) {
     // The name may contain parentheses and spaces.
     guard let open = line.firstIndex(of: UInt8(ascii: "(")),

@@ -15,7 +15,7 @@ package func retrying<Value: SignedInteger>(
   }
 }
 
-/// Makes a system call on a path; interrupted calls are those of network file systems.
+/// Makes a system call on a path; a signal can interrupt it on a network file system.
 func retrying<Value: SignedInteger>(
   _ call: StaticString, _ doing: StaticString, path: Bytes, unless expected: Int32 = 0,
   _ body: (UnsafePointer<CChar>) -> Value

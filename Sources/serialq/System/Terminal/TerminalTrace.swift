@@ -1,4 +1,4 @@
-/// Follows the output of a program, to know what it leaves changed on a terminal.
+/// Tracks what the output of a program changes on a terminal and does not restore.
 ///
 /// Pure; the output may be split anywhere. Knows styles and colors (SGR), the alternate screen, a
 /// hidden cursor and its shape, the modes that change what keys, the mouse and pasting send, line
@@ -8,11 +8,11 @@ package struct TerminalTrace: Equatable, Sendable {
   private var style = TextStyle()
   /// The style that leaving the alternate screen restores.
   private var savedStyle = TextStyle()
-  /// The private modes that differ from the usual.
+  /// The private modes that differ from their defaults.
   private var modes: Set<Int> = []
   /// What the program has pushed on the stack of the keyboard protocol of kitty.
   private var pushed: [String] = []
-  /// What else is changed: the sequence that changes it, by the one that restores it.
+  /// Other changes: the sequence that makes each, keyed by the sequence that restores it.
   private var others: [String: String] = [:]
 
   package init() {}

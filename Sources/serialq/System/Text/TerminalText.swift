@@ -302,8 +302,10 @@ package struct TerminalText: Sendable {
     screenRow = nil
   }
 
-  /// Moves to a place on the screen, of which only the row is compared with that of the last such
-  /// move: where on the screen the lines are is not known.
+  /// Moves to a place on the screen.
+  ///
+  /// Begins a new line if the row differs from the row of the last such move: which lines are on the
+  /// screen, and where, is not known.
   private mutating func place(_ row: Int, _ column: Int) {
     if let saved, saved.line == completed + self.row, saved.column == self.column {
       isAside = true
