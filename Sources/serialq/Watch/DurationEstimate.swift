@@ -5,7 +5,7 @@ import SerialqSystem
 ///
 /// Uses the median of earlier runs of the same command, else of jobs with the same label, else of
 /// all jobs in the queue: with a median, one job that hung overnight has little effect. Counts only
-/// successes: the duration of a failure says nothing about that of the work.
+/// successes: how long a failure took says nothing about how long the work takes.
 struct DurationEstimate {
   /// Only recent runs count: the duration of a command changes over time.
   private static let latest = 5

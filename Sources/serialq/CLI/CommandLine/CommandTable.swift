@@ -57,7 +57,7 @@ enum CommandTable {
 
   /// The specifications of all commands.
   ///
-  /// Building them takes longer than most invocations: parsing builds only that of its command.
+  /// Building them takes longer than most invocations: parsing builds only its command's.
   static var commands: [CommandSpec] { CommandName.allCases.map { $0.type.spec } }
 
   /// Options that every command accepts.

@@ -1,7 +1,7 @@
 import SerialqQueue
 import SerialqSystem
 
-/// `serialq attach`: connects the terminal of the user to that of a job.
+/// `serialq attach`: connects the user's terminal to a job's.
 struct AttachCommand: Equatable {
   var queue: String
   /// If empty, selects the running job, or else the next one that gets a terminal.

@@ -2,7 +2,7 @@ import SerialqQueue
 import SerialqSystem
 import SerialqWatch
 
-/// `serialq log`: prints the log of a job, or follows those of a queue.
+/// `serialq log`: prints the log of a job, or follows the logs of a queue.
 struct LogCommand: Equatable {
   var queues: QueueSelection
   /// If empty, selects the whole queue when following, else the job that ran last.

@@ -136,7 +136,7 @@ extension RunCommand: Subcommand {
       }
       wakeUp.wake()
     }
-    // Of a job of another runner, which keeps writing; what its own job wrote is printed.
+    // Stops the output of another runner's job, which keeps writing, and not of this runner's job.
     follower.isStopped = { signals.first != nil && !runner.isDone && !runner.hasWork }
     runner.start()
     do throws(Failure) {
@@ -185,7 +185,7 @@ extension RunCommand: Subcommand {
       for watch in watches { watch.drain() }
     }
     while true {
-      // The terminal of a job needs that of the queue too.
+      // A job with a terminal needs the watch of the queue too.
       if terminal == nil, watches.count > 1, runner.reportsChanges { watches.removeLast() }
       drain(watches)
       // Read before the queue, so that everything that the runner did before it was done is

@@ -87,7 +87,7 @@ private struct StatusWatch: WatchedQueue {
       return page.lines().map { $0.rendered(color: false) }
     }
     if let old = news.replaced {
-      // The lines were those of the whole journal, rewritten.
+      // The journal was rewritten: these lines are all of it.
       lines = queue.jobs.flatMap {
         Self.lines(about: $0, before: old.job($0.id), of: folder.name.text)
       }

@@ -70,7 +70,7 @@ struct StatusReport: Equatable {
     var title: String
     /// Time left until the earliest start.
     var delay: Duration?
-    /// That the next job cannot be started for want of something.
+    /// The shortage because of which the next job cannot be started.
     var shortage: String?
   }
 

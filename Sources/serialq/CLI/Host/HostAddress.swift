@@ -60,8 +60,8 @@ struct HostAddress: Equatable {
 
   /// The command line that carries out a call there.
   ///
-  /// Means the same to sh, csh and fish. PATH is often that of a shell that read no profile, so a
-  /// program that is not in it is also expected where `make install` puts it by default.
+  /// Means the same to sh, csh and fish. The shell has often read no profile, so a program that is not
+  /// in PATH is also expected where `make install` puts it by default.
   func commandLine(for call: HostCall) -> Bytes {
     let script = """
       case $0 in /*) p=$0;; *) p=$(command -v serialq) || p=$HOME/.local/bin/serialq;; esac; \

@@ -49,7 +49,7 @@ struct EarlierAttempts {
   /// Records a line, after which the job is this; call it in the order of the journal.
   mutating func take(_ job: Job, at now: ClockReading) {
     guard var attempt = job.attempt(at: now) else { return }
-    // Interrupted until another line follows: that of the end may be damaged.
+    // Interrupted until another line follows: the line of the end may be damaged.
     if job.state == .running {
       attempt = Attempt(start: attempt.start, nanoseconds: nil, ended: nil, state: .interrupted)
     }
