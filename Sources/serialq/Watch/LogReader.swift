@@ -179,7 +179,7 @@ package struct LogReader {
   /// Leaves out all lines of text before `end` but the last.
   ///
   /// Reads more and more of the end of a log until it has these lines, and a screen of others before
-  /// them, so that what precedes it does not matter. Gives up if a large end has few lines: that of
+  /// them, so that what precedes it does not matter. Gives up if a large end has few lines: it is
   /// a progress bar, whose states take minutes to convert.
   private mutating func skip(
     toLast lines: Int, of text: TerminalText, before end: Int64
