@@ -70,13 +70,11 @@ enum Manual {
   private static func options(of command: CommandSpec) -> String {
     let described = command.name == .add ? [] : AddCommand.spec.options.map(item)
     let options = command.options.filter { $0.name != .queue }
-    let (same, own) = (
-      options.filter { described.contains(item($0)) },
-      options.filter { !described.contains(item($0)) }
-    )
-    let names = same.map { "-\($0.name.rawValue)" }.joined(separator: " , ")
-    return (same.isEmpty ? "" : ".Pp\nAlso has these options of\n.Cm add :\n.Fl \(names) .\n")
-      + (own.isEmpty ? "" : "\(start)\(own.map(item).joined()).El\n")
+    let names = options.filter { described.contains(item($0)) }
+      .map { "-\($0.name.rawValue)" }.joined(separator: " , ")
+    let own = options.map(item).filter { !described.contains($0) }.joined()
+    return (names.isEmpty ? "" : ".Pp\nAlso has these options of\n.Cm add :\n.Fl \(names) .\n")
+      + (own.isEmpty ? "" : "\(start)\(own).El\n")
   }
 
   /// Puts most options on one line.
