@@ -199,6 +199,19 @@ extension FarQueue {
   }
 }
 
+/// A suite in which every test has its own queue of this kind, and a gate in its scene.
+class FarSuite<Queue: FarQueue> {
+  let queue: Queue
+  let scene: Scene
+  let gate: Gate
+
+  init(_ queue: Queue) throws {
+    self.queue = queue
+    scene = queue.scene
+    gate = try Gate(scene)
+  }
+}
+
 extension Scene {
   /// Adds links to these files of a launcher to the programs.
   func addLauncher(_ names: String...) throws {

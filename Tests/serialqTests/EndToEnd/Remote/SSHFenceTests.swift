@@ -4,18 +4,12 @@ import TestSupport
 import Testing
 
 /// What happens when a part of the way to a job on another machine ends.
-@Suite(.beside, .needs(.ssh, .sshd, .sshKeygen, .flock, .perl)) struct SSHFenceTests {
-  let queue: SSHQueue
-  let scene: Scene
-  let gate: Gate
+@Suite(.beside, .needs(.ssh, .sshd, .sshKeygen, .flock, .perl))
+final class SSHFenceTests: FarSuite<SSHQueue> {
   /// Prints at its end, also if its connection is gone.
   private let first = "echo begun; read x <gate; echo over; echo first >>rec"
 
-  init() throws {
-    queue = try SSHQueue()
-    scene = queue.scene
-    gate = try Gate(scene)
-  }
+  init() throws { try super.init(SSHQueue()) }
 
   /// The ways to lose a connection.
   enum Loss: CaseIterable { case session, client, answers }

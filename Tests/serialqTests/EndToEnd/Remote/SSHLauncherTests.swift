@@ -26,14 +26,9 @@ struct SSHQueue: FarQueue {
 }
 
 /// Jobs on another machine, executed by `serialq-ssh`.
-@Suite(.beside, .needs(.ssh, .sshd, .sshKeygen, .flock, .perl)) struct SSHLauncherTests {
-  let queue: SSHQueue
-  let scene: Scene
-
-  init() throws {
-    queue = try SSHQueue()
-    scene = queue.scene
-  }
+@Suite(.beside, .needs(.ssh, .sshd, .sshKeygen, .flock, .perl))
+final class SSHLauncherTests: FarSuite<SSHQueue> {
+  init() throws { try super.init(SSHQueue()) }
 
   // Fails if ssh's exit code is the result, or a signal looks like an exit.
   @Test(
@@ -103,11 +98,7 @@ struct SSHQueue: FarQueue {
   // Fails if a job starts without the lock that delays the next one.
   @Test("a machine without flock is refused, with the package that it needs")
   func noFlock() throws {
-    for tool in ["dd", "uname", "tr"] {
-      let place = try scene.script("command -v \(tool)").text.dropLast()
-      try #require(symlink(String(place), "\(queue.box.programs.text)/\(tool)") == 0)
-    }
-    try queue.box.setLogin(variables: ["PATH=\(queue.box.programs.text)"])
+    try queue.box.setLogin(tools: ["dd", "uname", "tr"])
     #expect(try scene.serialq("run", "true").code == 127)
     #expect(try scene.queue().job(1)?.exitCode == 127)
     let log = try scene.log(1).text

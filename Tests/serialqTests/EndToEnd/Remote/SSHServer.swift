@@ -86,6 +86,15 @@ final class SSHServer {
         """.utf8), to: login)
   }
 
+  /// Makes PATH of new sessions a folder with only these programs.
+  func setLogin(tools: [String]) throws {
+    for tool in tools {
+      let place = try scene.script("command -v \(tool)").text.dropLast()
+      try #require(symlink(String(place), "\(programs.text)/\(tool)") == 0)
+    }
+    try setLogin(variables: ["PATH=\(programs.text)"])
+  }
+
   /// Adds lines to the section of `box` in the configuration of the client.
   func configure(_ lines: String...) throws {
     let usual = [

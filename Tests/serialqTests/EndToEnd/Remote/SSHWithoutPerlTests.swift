@@ -3,27 +3,17 @@ import TestSupport
 import Testing
 
 /// Jobs on another machine that has no perl, and so no exact report of a signal.
-@Suite(.beside, .needs(.ssh, .sshd, .sshKeygen, .flock, .setsid)) struct SSHWithoutPerlTests {
-  let queue: SSHQueue
-  let scene: Scene
-
-  /// Makes PATH there a folder with only these programs.
+@Suite(.beside, .needs(.ssh, .sshd, .sshKeygen, .flock, .setsid))
+final class SSHWithoutPerlTests: FarSuite<SSHQueue> {
   init() throws {
-    queue = try SSHQueue()
-    scene = queue.scene
-    let tools = ["cat", "dd", "flock", "mkdir", "setsid", "sh", "sleep", "timeout", "tr", "uname"]
-    let folder = queue.box.programs.text
-    for tool in tools {
-      let place = try scene.script("command -v \(tool)").text.dropLast()
-      try #require(symlink(String(place), "\(folder)/\(tool)") == 0)
-    }
-    try queue.box.setLogin(variables: ["PATH=\(folder)"])
+    try super.init(SSHQueue())
+    try queue.box.setLogin(
+      tools: ["cat", "dd", "flock", "mkdir", "setsid", "sh", "sleep", "timeout", "tr", "uname"])
   }
 
   // Fails if a shell that waits for the job counts as one of its processes, and gets its signals.
   @Test("without perl there, a canceled job ends with its processes, and its report arrives")
   func cancel() throws {
-    let gate = try Gate(scene)
     try queue.add("trap '' TERM; setsid sh -c 'echo begun; read x <gate' & read x <gate")
     try scene.waitForLog(1, "begun\n")
     try queue.add("trap 'echo handled; exit 5' TERM; echo begun; while :; do sleep 0.1; done")
@@ -35,7 +25,6 @@ import Testing
     #expect(try scene.log(2).text.contains("handled\n"))
     #expect(try scene.queue().job(2)?.exitCode == 5)
     #expect(try queue.box.processes().isEmpty)
-    withExtendedLifetime(gate) {}
   }
 
   // Fails if setsid's own exit codes are used, or a job gets another standard input or error.
@@ -51,5 +40,5 @@ import Testing
 
   // Fails if the lock ends with the process that waits for the job.
   @Test("without perl there, a job whose launcher was killed delays the next one")
-  func fence() throws { try queue.checkKilledLauncher(Gate(scene)) }
+  func fence() throws { try queue.checkKilledLauncher(gate) }
 }

@@ -4,18 +4,12 @@ import TestSupport
 import Testing
 
 /// The next job waits for one that runs on a node, whatever is lost.
-@Suite(.beside, .needsSlurm, .needsRoot) struct SlurmLossTests {
-  let queue: SlurmQueue
-  let scene: Scene
-  let gate: Gate
+@Suite(.beside, .needsSlurm, .needsRoot)
+final class SlurmLossTests: FarSuite<SlurmQueue> {
   private let first = SlurmQueue.first
   private let second = SlurmQueue.second
 
-  init() throws {
-    queue = try SlurmQueue()
-    scene = queue.scene
-    gate = try Gate(scene)
-  }
+  init() throws { try super.init(SlurmQueue()) }
 
   // Fails if job 2 runs while job 1 still does, or Slurm keeps an allocation that has no srun.
   @Test(
@@ -122,18 +116,12 @@ import Testing
 }
 
 /// The next job waits for one that runs on a node, whatever daemon is lost.
-@Suite(.beside, .needsSlurm, .needsRoot) struct SlurmDaemonLossTests {
-  let queue: SlurmQueue
-  let scene: Scene
-  let gate: Gate
+@Suite(.beside, .needsSlurm, .needsRoot)
+final class SlurmDaemonLossTests: FarSuite<SlurmQueue> {
   private let first = SlurmQueue.first
   private let second = SlurmQueue.second
 
-  init() throws {
-    queue = try SlurmQueue(hasOwnCluster: true)
-    scene = queue.scene
-    gate = try Gate(scene)
-  }
+  init() throws { try super.init(SlurmQueue(hasOwnCluster: true)) }
 
   // Fails if the exit code of srun, 0, is the result of a job whose node has failed.
   @Test("a job whose node fails is interrupted, and the next one runs on another node")

@@ -21,14 +21,9 @@ struct SlurmQueue: FarQueue {
 }
 
 /// Jobs that Slurm executes, on three nodes.
-@Suite(.beside, .needsSlurm, .needsRoot) struct SlurmTests {
-  let queue: SlurmQueue
-  let scene: Scene
-
-  init() throws {
-    queue = try SlurmQueue()
-    scene = queue.scene
-  }
+@Suite(.beside, .needsSlurm, .needsRoot)
+final class SlurmTests: FarSuite<SlurmQueue> {
+  init() throws { try super.init(SlurmQueue()) }
 
   // Fails if the order is Slurm's, or two jobs run at once.
   @Test("jobs on three nodes run in the order of the queue, also after move")
@@ -170,7 +165,6 @@ struct SlurmQueue: FarQueue {
   // Fails if a queue waits for jobs of another one, or cancels them: squeue ignores case.
   @Test("queues whose names differ only in case do not wait for each other in Slurm")
   func names() throws {
-    let gate = try Gate(scene)
     try queue.checkOtherQueue("Default", launcher: "serialq-slurm", gate)
   }
 
