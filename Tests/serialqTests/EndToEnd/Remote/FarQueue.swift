@@ -35,6 +35,12 @@ extension FarQueue {
     for line in lines { #expect(try scene.serialq("add", "-c", line).code == 0) }
   }
 
+  /// Adds jobs, and waits until the first one has printed that it has begun.
+  func addRunning(_ lines: String...) throws {
+    for line in lines { try add(line) }
+    try scene.waitForLog(1, "begun\n")
+  }
+
   /// Expects what the jobs have appended to this file.
   func expectRecord(_ text: String) throws {
     #expect(try content(scene.path("rec")).text == text)
@@ -113,8 +119,7 @@ extension FarQueue {
 
   /// Kills the launcher of job 1, and then `another`; job 2 waits.
   func checkKilledLauncher(_ gate: Gate, another: () throws -> Void = {}) throws {
-    try add(Self.first, Self.second)
-    try scene.waitForLog(1, "begun\n")
+    try addRunning(Self.first, Self.second)
     #expect(kill(try scene.waitForProcess(of: 1), SIGKILL) == 0)
     try another()
     try expectSecondWaits(gate)
@@ -122,8 +127,7 @@ extension FarQueue {
 
   /// Kills the runner, and the launcher if its report comes without it.
   func checkKilledRunner(_ gate: Gate, isLauncherKilled: Bool = false) throws {
-    try add("\(Self.first); exit 3", Self.second)
-    try scene.waitForLog(1, "begun\n")
+    try addRunning("\(Self.first); exit 3", Self.second)
     try scene.killRunner()
     if isLauncherKilled { #expect(kill(try scene.waitForProcess(of: 1), SIGKILL) == 0) }
     let next = try scene.start("run").waitForErrors("waiting for it to end")
@@ -152,8 +156,7 @@ extension FarQueue {
 
   func checkStubborn(_ gate: Gate) throws {
     let other = "setsid sh -c 'read x <gate; echo no >>rec'"
-    try add("trap '' TERM; \(other) & echo begun; read x <gate")
-    try scene.waitForLog(1, "begun\n")
+    try addRunning("trap '' TERM; \(other) & echo begun; read x <gate")
     #expect(try scene.serialq("cancel", "1").code == 0)
     try add(Self.second)
     #expect(try scene.serialq("wait", "2").code == 0)
@@ -165,8 +168,7 @@ extension FarQueue {
   }
 
   func checkInterrupt() throws {
-    try add("trap 'echo first >>rec; exit 6' INT; echo begun; while :; do sleep 0.1; done")
-    try scene.waitForLog(1, "begun\n")
+    try addRunning("trap 'echo first >>rec; exit 6' INT; echo begun; while :; do sleep 0.1; done")
     #expect(try scene.serialq("cancel", "--signal", "INT", "1").code == 0)
     try scene.waitForJob(1) { $0.state.isOver }
     #expect(try scene.queue().job(1)?.exitCode == 6)
@@ -174,8 +176,7 @@ extension FarQueue {
   }
 
   func checkCancelWhileWaiting(_ gate: Gate) throws {
-    try add(Self.first, Self.second, "echo third >>rec")
-    try scene.waitForLog(1, "begun\n")
+    try addRunning(Self.first, Self.second, "echo third >>rec")
     #expect(kill(try scene.waitForProcess(of: 1), SIGKILL) == 0)
     try scene.waitForLog(2, waiting)
     #expect(try scene.serialq("cancel", "2").code == 0)
@@ -189,8 +190,7 @@ extension FarQueue {
 
   /// Another queue does not wait for the job that runs in this one.
   func checkOtherQueue(_ name: String, launcher: String, _ gate: Gate) throws {
-    try add(Self.first)
-    try scene.waitForLog(1, "begun\n")
+    try addRunning(Self.first)
     #expect(try scene.serialq("set", "-q", name, "launcher", launcher).code == 0)
     #expect(try scene.serialq("run", "-q", name, Self.second).code == 0)
     try gate.open()

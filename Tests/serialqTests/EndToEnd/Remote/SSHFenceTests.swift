@@ -22,8 +22,7 @@ final class SSHFenceTests: FarSuite<SSHQueue> {
   func cut(loss: Loss) throws {
     let alive = ["ServerAliveInterval 2", "ServerAliveCountMax 2"]
     if loss == .answers { try queue.box.configure(alive[0], alive[1]) }
-    try queue.add(first)
-    try scene.waitForLog(1, "begun\n")
+    try queue.addRunning(first)
     switch loss {
     case .session: try queue.box.cut()
     case .client: #expect(try scene.launcherChild(named: "ssh")?.send(SIGKILL) == 0)

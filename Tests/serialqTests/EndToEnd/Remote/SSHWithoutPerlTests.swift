@@ -14,8 +14,7 @@ final class SSHWithoutPerlTests: FarSuite<SSHQueue> {
   // Fails if a shell that waits for the job counts as one of its processes, and gets its signals.
   @Test("without perl there, a canceled job ends with its processes, and its report arrives")
   func cancel() throws {
-    try queue.add("trap '' TERM; setsid sh -c 'echo begun; read x <gate' & read x <gate")
-    try scene.waitForLog(1, "begun\n")
+    try queue.addRunning("trap '' TERM; setsid sh -c 'echo begun; read x <gate' & read x <gate")
     try queue.add("trap 'echo handled; exit 5' TERM; echo begun; while :; do sleep 0.1; done")
     #expect(try scene.serialq("cancel", "1").code == 0)
     try scene.waitForLog(2, "begun\n")

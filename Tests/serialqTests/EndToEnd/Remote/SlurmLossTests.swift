@@ -50,8 +50,7 @@ final class SlurmLossTests: FarSuite<SlurmQueue> {
   // Fails if a job without launcher and runner is forgotten, or succeeds by mistake.
   @Test("a job whose runner and launcher were killed runs once, and the next one after it")
   func bothKilled() throws {
-    try queue.add(first, second)
-    try scene.waitForLog(1, "begun\n")
+    try queue.addRunning(first, second)
     let launcher = try scene.waitForProcess(of: 1)
     try scene.killRunner()
     #expect(kill(launcher, SIGKILL) == 0)
@@ -68,8 +67,7 @@ final class SlurmLossTests: FarSuite<SlurmQueue> {
   // Fails if a job that was ended counts as a success because it could clean up.
   @Test("a job that was canceled in Slurm is interrupted, also if it then exits with 0")
   func canceledInSlurm() throws {
-    try queue.add("trap 'exit 0' TERM; echo begun; while :; do sleep 0.1; done")
-    try scene.waitForLog(1, "begun\n")
+    try queue.addRunning("trap 'exit 0' TERM; echo begun; while :; do sleep 0.1; done")
     let job = try #require(try scene.listed()[0]["launcher"] as? [String: Any])["job"] as? String
     #expect(try scene.script("scancel \(try #require(job))").code == 0)
     try queue.add(second)
@@ -126,8 +124,7 @@ final class SlurmDaemonLossTests: FarSuite<SlurmQueue> {
   // Fails if the exit code of srun, 0, is the result of a job whose node has failed.
   @Test("a job whose node fails is interrupted, and the next one runs on another node")
   func nodeKilled() throws {
-    try queue.add(first)
-    try scene.waitForLog(1, "begun\n")
+    try queue.addRunning(first)
     let node = try #require(try scene.listed()[0]["launcher"] as? [String: Any])["node"] as? String
     try queue.cluster.killNode(try #require(node))
     try scene.waitForJob(1) { $0.state.isOver }
@@ -142,8 +139,7 @@ final class SlurmDaemonLossTests: FarSuite<SlurmQueue> {
   // Fails if a job counts as succeeded without its node's word, or the next one starts before its end.
   @Test("a job whose controller is killed ends once or is interrupted", arguments: [false, true])
   func controllerKilled(isSaved: Bool) throws {
-    try queue.add(first)
-    try scene.waitForLog(1, "begun\n")
+    try queue.addRunning(first)
     if isSaved { try queue.cluster.waitForSavedJob() }
     try queue.cluster.killController()
     try queue.add(second)
