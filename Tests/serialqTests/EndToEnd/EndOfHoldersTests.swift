@@ -136,8 +136,7 @@ import Testing
       .shows(Running.holders), .needs(.setpriv),
       .needsOtherUser)
     func unreachable() throws {
-      let owner = OtherUser(65_534, scene)
-      try owner.own()
+      let owner = try OtherUser(owning: scene)
       try owner.addElevated()
       let job = "elevated --reuid 0 sh -c 'echo up; read x <gate' & wait"
       let outcome = try owner.script(

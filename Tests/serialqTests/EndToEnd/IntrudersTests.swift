@@ -149,8 +149,7 @@ import Testing
     .needsOtherUser,
     arguments: ["000", "022", "777"])
   func modes(umask: String) throws {
-    let owner = OtherUser(65_534, scene)
-    try owner.own()
+    let owner = try OtherUser(owning: scene)
     let own = try owner.script(
       """
       umask \(umask)

@@ -12,16 +12,17 @@ struct OtherUser {
     self.scene = scene
   }
 
-  func script(_ text: String) throws -> Outcome {
-    let words = ["/usr/bin/env", "setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups"]
-    return try scene.launch(words + ["/bin/sh", "-c", text]).wait()
-  }
-
   /// Makes the scene belong to the user.
-  func own() throws {
+  init(_ user: Int = 65_534, owning scene: Scene) throws {
+    self.init(user, scene)
     let folder = "'\(scene.folder.path.text)'"
     let owned = "chown -R \(user):\(user) \(folder) && chmod 755 \(folder) \(folder)/*"
     try #require(try scene.script(owned).code == 0)
+  }
+
+  func script(_ text: String) throws -> Outcome {
+    let words = ["/usr/bin/env", "setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups"]
+    return try scene.launch(words + ["/bin/sh", "-c", text]).wait()
   }
 
   /// Adds the program `elevated`, which runs a command that the user cannot signal.

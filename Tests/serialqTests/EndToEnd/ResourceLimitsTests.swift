@@ -13,8 +13,7 @@ import Testing
       .needsOtherUser)
     func threads() throws {
       // Not the user of another test: the limit counts all processes of the user.
-      let user = OtherUser(65_529, scene)
-      try user.own()
+      let user = try OtherUser(65_529, owning: scene)
       let limited = "exec /bin/bash -c 'ulimit -u 3; exec serialq run echo one'"
       let outcome = try user.script(limited)
       expectRefusal(
@@ -28,8 +27,7 @@ import Testing
       "status says why no runner is active", .needs(.setpriv, .bash),
       .needsOtherUser)
     func statusOfThreads() throws {
-      let user = OtherUser(65_528, scene)
-      try user.own()
+      let user = try OtherUser(65_528, owning: scene)
       let added = try user.script("exec /bin/bash -c 'ulimit -u 4; exec serialq add echo one'")
       #expect(added.code == 0)
       let said = "No runner is active. The last one said: serialq: starting a thread: Resource"
@@ -44,8 +42,7 @@ import Testing
       "a job can be cancelled, and a runner stopped, that can start no thread",
       .needs(.setpriv), .needsOtherUser, arguments: [false, true])
     func withoutThreads(stopsRunner: Bool) throws {
-      let user = OtherUser(stopsRunner ? 65_527 : 65_526, scene)
-      try user.own()
+      let user = try OtherUser(stopsRunner ? 65_527 : 65_526, owning: scene)
       // A child that outlives the first signal, which ends the shell.
       let child = "trap \"touch told\" TERM; touch begun; while :; do sleep 1000; done"
       #expect(try user.script("serialq add '(\(child)) & wait'").code == 0)

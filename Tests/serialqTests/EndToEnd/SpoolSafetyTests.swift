@@ -49,8 +49,7 @@ import Testing
     "a tree that another user puts in place of the spool is refused, and none of its jobs runs",
     .shows(OnDisk.strangersAreRefused), .needs(.setpriv), .needsOtherUser)
   func exchanged() throws {
-    let (victim, attacker) = (OtherUser(65_534, scene), OtherUser(65_533, scene))
-    try victim.own()
+    let (victim, attacker) = (try OtherUser(owning: scene), OtherUser(65_533, scene))
     let spool = "SERIALQ_DIR=\"$PWD/shared/a/q\""
     let added = """
       mkdir shared && \(spool) serialq add --no-start true &&
@@ -80,7 +79,7 @@ import Testing
     "root creates nothing in the home or the runtime folder of another user",
     .shows(OnDisk.strangersAreRefused), .needs(.setpriv), .needsOtherUser)
   func homeOfAnother() throws {
-    try OtherUser(65_534, scene).own()
+    _ = try OtherUser(owning: scene)
     let ssh = scene.programs.appending(path: Bytes("ssh"))
     try writeProgram(Bytes("#!/bin/sh\nexit 0\n".utf8), to: ssh)
     let home = "unset SERIALQ_DIR; HOME=$PWD XDG_RUNTIME_DIR=$PWD"
@@ -100,8 +99,7 @@ import Testing
     .needs(.setpriv))
   func blocked() throws {
     if geteuid() == 0 {
-      let owner = OtherUser(65_534, scene)
-      try owner.own()
+      let owner = try OtherUser(owning: scene)
       for mode in ["700", "755"] {
         #expect(try scene.script("rm -rf .local; mkdir -m \(mode) .local").code == 0)
         let refused = try owner.script("unset SERIALQ_DIR; serialq add true")
@@ -138,8 +136,7 @@ import Testing
     .needs(.setpriv), .needsOtherUser)
   func notWritable() throws {
     // Root bypasses permissions.
-    let owner = OtherUser(65_534, scene)
-    try owner.own()
+    let owner = try OtherUser(owning: scene)
     let ran = try owner.script("serialq add --no-start 'echo text'; serialq run")
     #expect(ran.text == "1\ntext\n")
     let before = try scene.journal()

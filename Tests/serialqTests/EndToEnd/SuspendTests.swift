@@ -241,8 +241,7 @@ import Testing
       "what cannot be suspended is named by status, show and the log", .needs(.setpriv),
       .needsOtherUser)
     func unreachable() throws {
-      let owner = OtherUser(65_534, scene)
-      try owner.own()
+      let owner = try OtherUser(owning: scene)
       try owner.addElevated()
       let job = "elevated --reuid 0 sh -c 'echo up; read x <gate'; true"
       let outcome = try owner.script(
