@@ -17,10 +17,12 @@ final class AttachTests: SceneSuite {
     try scene.waitForLog(try #require(JobID(outcome.text.dropLast())), text)
   }
 
-  /// Notes the mode of the terminal, to compare it with that at the end.
-  private func noteMode(_ terminal: Terminal) throws {
+  /// A terminal whose mode is noted, to compare it with that at the end.
+  private func notedTerminal(columns: Int = 80) throws -> Terminal {
+    let terminal = try Terminal(scene, columns: columns)
     try terminal.type("stty -g >before; clear")
     try terminal.waitFor("the prompt") { $0 == ["$"] }
+    return terminal
   }
 
   private func expectSameMode(_ terminal: Terminal) throws {
@@ -35,8 +37,7 @@ final class AttachTests: SceneSuite {
     arguments: [80, 40])
   func answer(columns: Int) throws {
     try add(Self.asking, printing: "Name: ")
-    let terminal = try Terminal(scene, columns: columns)
-    try noteMode(terminal)
+    let terminal = try notedTerminal(columns: columns)
     try terminal.type("serialq attach; echo $?")
     try terminal.waitFor("the question") { $0.last == "Name:" }
     #expect(try terminal.screen().joined().contains(#"; Ctrl-\ leaves it running"#))
@@ -56,8 +57,7 @@ final class AttachTests: SceneSuite {
     arguments: [("", #"C-\"#), ("--detach-key ^B ", "C-b")])
   func detach(option: String, key: String) throws {
     try add(Self.asking, printing: "Name: ")
-    let terminal = try Terminal(scene)
-    try noteMode(terminal)
+    let terminal = try notedTerminal()
     for _ in 1...2 {
       try terminal.type("clear; serialq attach \(option)1; echo left $?")
       try terminal.waitFor("the question") { $0.last?.hasPrefix("Name:") == true }
@@ -132,8 +132,7 @@ final class AttachTests: SceneSuite {
   func interrupted(key: String, code: String) throws {
     try scene.add("read x <gate")
     #expect(try scene.serialq("add", "-t", "-c", "true").code == 0)
-    let terminal = try Terminal(scene)
-    try noteMode(terminal)
+    let terminal = try notedTerminal()
     try terminal.type("serialq attach 2")
     try terminal.waitForLine("serialq: waiting for job 2")
     try terminal.press(key)
@@ -202,8 +201,7 @@ final class AttachTests: SceneSuite {
     arguments: ["INT", "TERM", "HUP", "QUIT"])
   func signals(name: String) throws {
     try add(#"printf '\033[31m\033[?25l\033[?1049hup'; read x <gate"#, printing: "up")
-    let terminal = try Terminal(scene)
-    try noteMode(terminal)
+    let terminal = try notedTerminal()
     try terminal.type("sh -c 'echo $$ >pid; exec serialq attach'; echo $?")
     try terminal.waitFor("the output") { $0.contains { $0.contains("up") } }
     #expect(try scene.script("kill -\(name) $(cat pid)").code == 0)
@@ -218,8 +216,7 @@ final class AttachTests: SceneSuite {
   @Test("attach that is stopped restores the terminal, and fg attaches it again")
   func stopped() throws {
     try add(Self.asking, printing: "Name: ")
-    let terminal = try Terminal(scene)
-    try noteMode(terminal)
+    let terminal = try notedTerminal()
     try terminal.type("serialq attach")
     try terminal.waitFor("the question") { $0.last == "Name:" }
     for signal in ["TSTP", "STOP"] {
@@ -248,8 +245,7 @@ final class AttachTests: SceneSuite {
   @Test("attach in the background stops until it is in the foreground")
   func background() throws {
     try add(Self.asking, printing: "Name: ")
-    let terminal = try Terminal(scene)
-    try noteMode(terminal)
+    let terminal = try notedTerminal()
     try terminal.type("serialq attach &")
     try terminal.waitFor("a stopped job") { screen in
       if screen.contains(where: { $0.contains("Stopped") }) { return true }
@@ -269,8 +265,7 @@ final class AttachTests: SceneSuite {
   @Test("an attached terminal that is stopped holds up neither the job nor the log")
   func stuck() throws {
     try add("echo up; read x <gate; seq 200000; echo over", printing: "up")
-    let terminal = try Terminal(scene)
-    try noteMode(terminal)
+    let terminal = try notedTerminal()
     try terminal.type("serialq attach; echo $?")
     try terminal.waitFor("the output") { $0.last == "up" }
     let process = try attachedProcess()
@@ -330,8 +325,7 @@ final class AttachTests: SceneSuite {
       ("trap '' HUP; echo up; read x <gate", 125, "the terminal of job 2: it is gone"),
     ] {
       try add(line, printing: "up")
-      let terminal = try Terminal(scene)
-      try noteMode(terminal)
+      let terminal = try notedTerminal()
       try terminal.type("serialq attach; echo $?")
       try terminal.waitFor("the output") { $0.last == "up" }
       let id = try #require(scene.queue().running.first)
