@@ -26,8 +26,7 @@ final class AttachTests: SceneSuite {
   }
 
   private func expectSameMode(_ terminal: Terminal) throws {
-    try terminal.type("stty -g | cmp - before && echo same")
-    try terminal.waitForLine("same")
+    try terminal.type("stty -g | cmp - before && echo same", until: "same")
     #expect(try terminal.isCursorShown())
   }
 
@@ -70,8 +69,7 @@ final class AttachTests: SceneSuite {
     try expectSameMode(terminal)
     try terminal.type("clear; serialq attach")
     try terminal.waitFor("the question") { $0.last?.hasPrefix("Name:") == true }
-    try terminal.type("again")
-    try terminal.waitForLine("hello ")
+    try terminal.type("again", until: "hello ")
     #expect(try scene.serialq("wait", "1").code == 3)
   }
 
@@ -81,8 +79,7 @@ final class AttachTests: SceneSuite {
     let line = "stty raw -echo; echo up; head -c 4 | od -An -tx1; stty sane; echo over"
     try add(line, printing: "up")
     let terminal = try Terminal(scene)
-    try terminal.type("clear; serialq attach")
-    try terminal.waitForLine("up")
+    try terminal.type("clear; serialq attach", until: "up")
     for key in ["C-c", "C-z", "C-d", "C-s"] { try terminal.press(key) }
     try terminal.waitForLine("serialq: job 1 succeeded")
     #expect(try scene.log(1).text.contains("03 1a 04 13"))
@@ -133,14 +130,12 @@ final class AttachTests: SceneSuite {
     try scene.add("read x <gate")
     #expect(try scene.serialq("add", "-t", "-c", "true").code == 0)
     let terminal = try notedTerminal()
-    try terminal.type("serialq attach 2")
-    try terminal.waitForLine("serialq: waiting for job 2")
+    try terminal.type("serialq attach 2", until: "serialq: waiting for job 2")
     try terminal.press(key)
     let screen = try terminal.waitFor("the prompt") { $0.last == "$" }
     let said = screen.contains { $0.hasSuffix("serialq: job 2 stays in the queue") }
     #expect((code == "0") == said, "\(screen)")
-    try terminal.type("echo $?")
-    try terminal.waitForLine(code)
+    try terminal.type("echo $?", until: code)
     try expectSameMode(terminal)
     try gate.open()
     #expect(try scene.serialq("wait").code == 0)
@@ -227,8 +222,7 @@ final class AttachTests: SceneSuite {
       try terminal.type("clear; fg")
       try terminal.waitFor("the question") { $0.last == "Name:" }
     }
-    try terminal.type("me")
-    try terminal.waitForLine("hello me")
+    try terminal.type("me", until: "hello me")
     try terminal.waitFor("the prompt") { $0.last == "$" }
     try expectSameMode(terminal)
   }
@@ -253,12 +247,10 @@ final class AttachTests: SceneSuite {
       try? terminal.press("Enter")
       return false
     }
-    try terminal.type("stty -g | cmp - before && echo same")
-    try terminal.waitForLine("same")
+    try terminal.type("stty -g | cmp - before && echo same", until: "same")
     try terminal.type("clear; fg")
     try terminal.waitFor("the question") { $0.last == "Name:" }
-    try terminal.type("me")
-    try terminal.waitForLine("hello me")
+    try terminal.type("me", until: "hello me")
   }
 
   // Fails if a terminal that reads nothing holds up the job, or never sees its end.
@@ -286,8 +278,7 @@ final class AttachTests: SceneSuite {
   func stopKey() throws {
     try add("echo up; read x <gate; echo over", printing: "up")
     let terminal = try Terminal(scene)
-    try terminal.type("clear; serialq attach")
-    try terminal.waitForLine("up")
+    try terminal.type("clear; serialq attach", until: "up")
     try terminal.press("C-s")
     try terminal.waitForLine("^S")
     try terminal.press(#"C-\"#)
@@ -309,12 +300,10 @@ final class AttachTests: SceneSuite {
     try terminal.waitForLine(notice)
     try terminal.press(#"C-\"#)
     try terminal.waitFor("the prompt") { $0.last == "$" }
-    try terminal.type("clear; serialq attach")
-    try terminal.waitForLine(notice)
+    try terminal.type("clear; serialq attach", until: notice)
     #expect(try scene.serialq("resume").code == 0)
     try terminal.waitForLine("serialq: job 1 continues")
-    try terminal.type("me")
-    try terminal.waitForLine("hello me")
+    try terminal.type("me", until: "hello me")
   }
 
   // Fails if the end of the keeper leaves the terminal raw, or counts as a success.

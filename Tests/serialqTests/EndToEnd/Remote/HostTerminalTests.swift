@@ -67,12 +67,10 @@ import Testing
     try terminal.type(
       #"  read b; read b; echo "<$b>"'; serialq attach; stty -a | grep -o ' echo '"#)
     try terminal.waitForLine("up")
-    try terminal.type("one")
-    try terminal.waitForLine("<one>")
+    try terminal.type("one", until: "<one>")
     try terminal.press("C-c")
     try terminal.waitForLine("int")
-    try terminal.type("two")
-    try terminal.waitForLine("<two>")
+    try terminal.type("two", until: "<two>")
     try terminal.waitForLine(" echo")
     try terminal.waitForLine("serialq: job 1 succeeded")
     _ = box
@@ -90,8 +88,7 @@ import Testing
     try terminal.type("stty -a | grep -o ' echo '; echo end")
     let screen = try terminal.waitFor("the end") { $0.contains("end") }
     #expect(screen.contains(" echo"), "\(screen)")
-    try terminal.type("clear; serialq attach")
-    try terminal.waitForLine("up")
+    try terminal.type("clear; serialq attach", until: "up")
     try terminal.press("Enter")
     try terminal.waitForLine("serialq: job 1 failed with exit code 3")
   }
@@ -104,10 +101,8 @@ import Testing
     try writeProgram(Bytes(editor.utf8), to: box.home.appending(path: Bytes("editor")))
     try scene.add("true")
     let terminal = try Terminal(scene, variables: ["SERIALQ_HOST=box", scene.localSpool.text])
-    try terminal.type("clear; serialq edit 1; echo end")
-    try terminal.waitForLine("edit")
-    try terminal.type("false")
-    try terminal.waitForLine("serialq: job 1 is changed: false")
+    try terminal.type("clear; serialq edit 1; echo end", until: "edit")
+    try terminal.type("false", until: "serialq: job 1 is changed: false")
   }
 
   // Fails if the display does not have the size of this terminal, or Ctrl-C ends only ssh.
