@@ -85,13 +85,12 @@ struct OrderUnderTest {
       return entered(order.add(&work, nil, lock: lock, owner: nil, &news))
     case .addWork:
       var work: Work? = Work { _ in }
-      let record = WorkUnderTest(lock, order.queue.end, notified)
+      let record = WorkUnderTest(lock, "work \(order.queue.end)", notified)
       return entered(order.add(&work, record, lock: lock, owner: nil, &news))
     case .addTurn:
       var work: Work?
-      return entered(
-        order.add(
-          &work, TurnUnderTest(lock, order.queue.end, notified), lock: lock, owner: nil, &news))
+      let record = TurnUnderTest(lock, "turn \(order.queue.end)", notified)
+      return entered(order.add(&work, record, lock: lock, owner: nil, &news))
     case .addOnActor:
       var work: Work? = Work { _ in }
       let record = StepRecord(lock, isolation: MainActor.shared)
@@ -251,55 +250,42 @@ struct OrderUnderTest {
   }
 }
 
-/// The work of a step, which notes what it is notified of.
-private final class WorkUnderTest: StepRecord, @unchecked Sendable {
+/// The record of a step that receives its failure, which notes what it is notified of.
+private class NotedRecord: StepRecord, @unchecked Sendable {
   // Sendable as its superclass: adds only constants.
-  private let id: Int
+  private let title: String
   private let notified: Locked<[String]>
 
-  init(_ lock: Locked<SerialOrder>, _ id: Int, _ notified: Locked<[String]>) {
-    self.id = id
+  init(_ lock: Locked<SerialOrder>, _ title: String, _ notified: Locked<[String]>) {
+    self.title = title
     self.notified = notified
     super.init(lock)
   }
 
+  func note(_ text: String) { notified.withLock { $0.append("\(title) \(text)") } }
+
+  override var receivesFailures: Bool { true }
+  override func ended(_ outcome: StepOutcome) { note("\(outcome.stage)") }
+}
+
+/// The work of a step.
+private final class WorkUnderTest: NotedRecord, @unchecked Sendable {
   override var isWork: Bool { true }
   override var leavesFirst: Bool { true }
-  override var receivesFailures: Bool { true }
-
-  override func ended(_ outcome: StepOutcome) {
-    notified.withLock { $0.append("work \(id) \(outcome.stage)") }
-  }
-
-  override func cancelWork() {
-    notified.withLock { $0.append("work \(id) is to stop") }
-  }
+  override func cancelWork() { note("is to stop") }
 }
 
 /// The caller of a turn, which waits until it begins.
-private final class TurnUnderTest: StepRecord, @unchecked Sendable {
+private final class TurnUnderTest: NotedRecord, @unchecked Sendable {
   // Sendable as its superclass: used by one thread.
-  private let id: Int
-  private let notified: Locked<[String]>
   private var waits = true
 
-  init(_ lock: Locked<SerialOrder>, _ id: Int, _ notified: Locked<[String]>) {
-    self.id = id
-    self.notified = notified
-    super.init(lock)
-  }
-
   override var isWork: Bool { waits }
-  override var receivesFailures: Bool { true }
   override var endsItself: Bool { true }
 
   override func takeWaiter() -> UnsafeContinuation<Bool, Never>? {
     waits = false
     return nil
-  }
-
-  override func ended(_ outcome: StepOutcome) {
-    notified.withLock { $0.append("turn \(id) \(outcome.stage)") }
   }
 }
 
