@@ -127,20 +127,6 @@ import Testing
       "\(told)")
   }
 
-  // Fails if the attempt numbers differ from the manual.
-  @Test("the attempt is null, 0 or a number, as documented")
-  func attempts() throws {
-    try scene.add("true", "true", "true")
-    #expect(try scene.serialq("cancel", "2").code == 0)
-    #expect(try scene.serialq("move", "3", "--first").code == 0)
-    #expect(try scene.listed(["--state", "waiting"]).allSatisfy { $0["attempt"] is NSNull })
-    #expect(try scene.serialq("run").code == 0)
-    #expect(try scene.listed().map { $0["attempt"] as? Int } == [1, 0, 1])
-    #expect(try scene.serialq("retry", "1").code == 0)
-    #expect(try scene.serialq("wait").code == 0)
-    #expect(try scene.listed().map { $0["attempt"] as? Int } == [2, 0, 1])
-  }
-
   /// Without the members of `counts`, which are the states.
   private func keys(of value: Any) -> [String] {
     if let array = value as? [Any] { return array.flatMap(keys) }
