@@ -31,14 +31,13 @@ extension RunCommand: Subcommand {
       """
       Ctrl-C cancels the running job and starts no other. If the terminal closes, or on SIGTERM, \
       the job is ended too, but counts as interrupted, which is a failure. While run follows \
-      another runner, none of them affects the job. For one command, exits as wait ID does; else \
-      with 1 if a job of this run did not succeed.
+      another runner, all three end only run. For one command, exits as wait ID does; else with 1 \
+      if a job of this run did not succeed.
       """,
     ],
     details: [
       """
-      A signal that ends serialq has the effect that it always has: after Ctrl-C, a shell ends its \
-      loop and reports 130.
+      serialq dies of a signal that ends it: after Ctrl-C, a shell ends its loop and reports 130.
       """,
       """
       The jobs run to their end even if the reader of the output exits or the output cannot be \
