@@ -31,8 +31,8 @@ extension ReportCommand: Subcommand {
       """
       The number of drawn jobs is bounded; the totals count all jobs. Earlier attempts at a job \
       are drawn until serialq shortens its journal. The duration of an interrupted job is not \
-      known: only its start is drawn. Of an output, the page shows the last \(QueueReport.troubleLines) \
-      lines of the last \(QueueReport.troubleBytes) bytes.
+      known: only its start is drawn. Of an output, the page shows the last \
+      \(QueueReport.troubleLines) lines of the last \(QueueReport.troubleBytes) bytes.
       """
     ],
     options: [
