@@ -82,7 +82,8 @@ public final class Deferred<Value: Sendable>: Sendable {
   ///
   /// ```swift
   /// fetchName { name, error in
-  ///   if let name { deferred.fulfill(name) } else { deferred.fail(error ?? Missing()) }
+  ///   guard let name else { return deferred.fail(error ?? Missing()) }
+  ///   deferred.fulfill(name)
   /// }
   /// ```
   ///
@@ -158,7 +159,9 @@ public final class Deferred<Value: Sendable>: Sendable {
   ///
   /// ```swift
   /// let deferred = Deferred<String>()
-  /// let transfer = Transfer(file) { error in if let error { deferred.tryFail(error) } }
+  /// let transfer = Transfer(file) { error in
+  ///   if let error { deferred.tryFail(error) }
+  /// }
   /// deferred.onCancel { transfer.stop() }
   /// deferred.progress(0.5)
   /// ```
@@ -186,7 +189,9 @@ public final class Deferred<Value: Sendable>: Sendable {
   ///
   /// ```swift
   /// let deferred = Deferred<String>()
-  /// let transfer = Transfer(file) { error in if let error { deferred.tryFail(error) } }
+  /// let transfer = Transfer(file) { error in
+  ///   if let error { deferred.tryFail(error) }
+  /// }
   /// deferred.onCancel { transfer.stop() }
   /// deferred.progress(0.5)
   /// ```

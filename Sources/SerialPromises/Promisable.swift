@@ -46,9 +46,7 @@ public struct Step: Promisable {
   /// The name in events, errors and diagnostics.
   ///
   /// ```swift
-  /// let step = Step("upload") { then in
-  ///   upload(file) { error in then(error) }
-  /// }
+  /// let step = Step("upload") { then in upload(file) { then($0) } }
   /// let shown = step.name ?? "a step"  // upload
   /// ```
   public let name: String?
@@ -80,9 +78,7 @@ public struct Step: Promisable {
   /// Creates a step.
   ///
   /// ```swift
-  /// let step = Step("upload") { then in
-  ///   upload(file) { error in then(error) }
-  /// }
+  /// let step = Step("upload") { then in upload(file) { then($0) } }
   /// let shown = step.name ?? "a step"  // upload
   /// ```
   ///

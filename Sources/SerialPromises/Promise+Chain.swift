@@ -265,7 +265,8 @@ extension Promise {
   /// ```swift
   /// let length = fetch("missing")
   ///   .map { text in try parse(text) }
-  ///   .recover(from: Missing.self) { _ in 0 }  // what `parse` throws is still a failure
+  ///   // What `parse` throws is still a failure.
+  ///   .recover(from: Missing.self) { _ in 0 }
   /// ```
   ///
   /// - Parameters:
@@ -288,7 +289,8 @@ extension Promise {
   /// Replaces a failure of one type with another promise; passes other failures on.
   ///
   /// ```swift
-  /// let copy = fetch(mirror).recover(from: Missing.self) { _ in fetch(origin) }
+  /// let copy = fetch(mirror)
+  ///   .recover(from: Missing.self) { _ in fetch(origin) }
   /// ```
   ///
   /// - Parameters:

@@ -71,7 +71,8 @@ extension Promise {
   /// If the clock throws, the promise fails with the clock's error instead.
   ///
   /// ```swift
-  /// let avatar = Promise.race([fetchAvatar(of: user), .failure(TooSlow(), after: .seconds(30))])
+  /// let late = Promise<String>.failure(TooSlow(), after: .seconds(30))
+  /// let avatar = Promise.race([fetchAvatar(of: user), late])
   /// ```
   ///
   /// - Parameters:

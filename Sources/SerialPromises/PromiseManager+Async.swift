@@ -161,7 +161,7 @@ extension PromiseManager {
   /// ```swift
   /// let manager = PromiseManager(capacity: 2)
   /// for url in urls {
-  ///   try await manager.addWhenRoom { then in upload(url) { error in then(error) } }
+  ///   try await manager.addWhenRoom { then in upload(url) { then($0) } }
   /// }
   /// ```
   ///

@@ -58,7 +58,8 @@ extension PromiseManager {
   /// ```swift
   /// manager.close()
   /// let late = manager.add { then in download { then() } }
-  /// if case .failed(let error) = await late.outcome { show(error) }  // PromiseError.closed
+  /// // PromiseError.closed
+  /// if case .failed(let error) = await late.outcome { show(error) }
   /// ```
   public func close() {
     order.withLock { $0.close(for: self) }
@@ -154,7 +155,8 @@ extension PromiseManager {
   ///
   /// ```swift
   /// manager.cancelAll(grace: .seconds(5))
-  /// await manager.idle()  // after five seconds at most, if the running handler has returned
+  /// // After five seconds at most, if the running handler has returned.
+  /// await manager.idle()
   /// ```
   ///
   /// - Parameters:

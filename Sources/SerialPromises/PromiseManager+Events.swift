@@ -9,7 +9,9 @@ extension PromiseManager {
   /// let events = manager.events()
   /// manager.add("upload") { then in upload(file) { error in then(error) } }
   /// for await event in events {
-  ///   if case .finished(let step, let outcome, _) = event { show("\(step) \(outcome)") }
+  ///   if case .finished(let step, let outcome, _) = event {
+  ///     show("\(step) \(outcome)")
+  ///   }
   ///   if case .idle = event { break }
   /// }
   /// ```

@@ -75,7 +75,7 @@ extension StepHandle {
   /// arrival, or when the step starts.
   ///
   /// ```swift
-  /// let photo = manager.add("photo") { then in upload(file) { error in then(error) } }
+  /// let photo = manager.add("photo") { then in upload(file) { then($0) } }
   /// manager.add("login", at: .before(photo)) { then in download { then() } }
   /// photo.move(to: .first)  // now it runs before the login
   /// ```

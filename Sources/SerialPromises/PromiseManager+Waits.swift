@@ -8,7 +8,8 @@ extension PromiseManager {
   ///
   /// ```swift
   /// manager.pause()
-  /// await manager.atRest()  // the running step has ended; the others still wait
+  /// // The running step has ended; the others still wait.
+  /// await manager.atRest()
   /// manager.resume()
   /// ```
   nonisolated(nonsending) public func atRest() async {

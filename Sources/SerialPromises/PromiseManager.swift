@@ -50,8 +50,9 @@ public final class PromiseManager: StepRunner {
   /// Creates an idle manager.
   ///
   /// ```swift
-  /// let manager = PromiseManager(on: .global(), onFailure: .stop, capacity: 100)
-  /// let polite = PromiseManager(rate: Rate(10, per: .seconds(1)), timeLimit: .seconds(30))
+  /// let manager = PromiseManager(
+  ///   on: .global(), onFailure: .stop, capacity: 100, timeLimit: .seconds(30))
+  /// let polite = PromiseManager(rate: Rate(10, per: .seconds(1)))
   /// ```
   ///
   /// - Parameters:
@@ -125,7 +126,7 @@ public final class PromiseManager: StepRunner {
   /// Adds a named step.
   ///
   /// ```swift
-  /// let upload = Step("upload") { then in self.upload(file) { error in then(error) } }
+  /// let upload = Step("upload") { then in self.upload(file) { then($0) } }
   /// manager.add(upload)
   /// ```
   ///

@@ -47,7 +47,9 @@ public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
   /// Creates managers of a kind.
   ///
   /// ```swift
-  /// let hosts = PromiseManagers<String> { _ in PromiseManager(rate: Rate(2, per: .seconds(1))) }
+  /// let hosts = PromiseManagers<String> { _ in
+  ///   PromiseManager(rate: Rate(2, per: .seconds(1)))
+  /// }
   /// ```
   ///
   /// - Parameter make: Makes the manager of a key. Two threads that use a key first may both call it;

@@ -40,7 +40,7 @@ public func when<Promises: Sequence, Value: Sendable>(
 /// Never fails.
 ///
 /// ```swift
-/// let outcomes = when(resolved: urls.lazy.map { url in fetch(url) }, concurrently: 4)
+/// let results = when(resolved: urls.lazy.map { fetch($0) }, concurrently: 4)
 /// ```
 ///
 /// The sequence is iterated as described for ``when(_:concurrently:isolation:file:line:caller:)``.

@@ -89,7 +89,8 @@ extension Promise {
   /// handled. Of promises that are settled when this is called, the first in the array counts.
   ///
   /// ```swift
-  /// let avatar = Promise.race([fetchAvatar(of: user), .failure(TooSlow(), after: .seconds(30))])
+  /// let late = Promise<String>.failure(TooSlow(), after: .seconds(30))
+  /// let avatar = Promise.race([fetchAvatar(of: user), late])
   /// ```
   ///
   /// - Parameters:
@@ -113,7 +114,8 @@ extension Promise {
   /// As ``race(_:file:line:)`` with an array.
   ///
   /// ```swift
-  /// let quick = Promise.race(fetchAvatar(of: user), .failure(TooSlow(), after: .seconds(30)))
+  /// let late = Promise<String>.failure(TooSlow(), after: .seconds(30))
+  /// let quick = Promise.race(fetchAvatar(of: user), late)
   /// ```
   ///
   /// - Parameters:

@@ -71,7 +71,7 @@ extension PromiseManager {
   /// diagnostics.
   ///
   /// ```swift
-  /// let pages = manager.serially(urls.map { url in Promise { try await load(url) } })
+  /// let pages = manager.serially(urls.map { url in fetch(url) })
   /// let texts = try await pages.value
   /// ```
   ///

@@ -128,8 +128,9 @@ public func when<each Value: Sendable>(
 /// Never fails.
 ///
 /// ```swift
-/// let outcomes = try await when(resolved: [fetch(mirror), fetch(origin)]).value
-/// let texts = outcomes.compactMap { outcome in try? outcome.get() }  // the successful ones
+/// let both = try await when(resolved: [fetch(mirror), fetch(origin)]).value
+/// // The values of the successful ones.
+/// let texts = both.compactMap { outcome in try? outcome.get() }
 /// ```
 ///
 /// - Parameters:

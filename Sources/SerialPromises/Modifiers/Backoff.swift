@@ -1,9 +1,12 @@
 /// The growth of the delay between attempts.
 ///
 /// ```swift
-/// let slower = page.retry(4, delay: .seconds(1), backoff: .exponential)  // after 1, 2, 4, 8 s
-/// let steady = page.retry(4, delay: .seconds(1), backoff: .linear)  // after 1, 2, 3, 4 s
-/// let stubborn = page.retry(4, delay: .seconds(1), backoff: .constant)  // after 1, 1, 1, 1 s
+/// // Attempts after 1, 2, 4 and 8 seconds.
+/// let slower = page.retry(4, delay: .seconds(1), backoff: .exponential)
+/// // Attempts after 1, 2, 3 and 4 seconds.
+/// let steady = page.retry(4, delay: .seconds(1), backoff: .linear)
+/// // An attempt after each second.
+/// let stubborn = page.retry(4, delay: .seconds(1), backoff: .constant)
 /// ```
 public enum Backoff: Sendable, Hashable {
   /// The same delay each time.

@@ -15,7 +15,8 @@ extension Promisable {
   ///
   /// ```swift
   /// let handle = manager.add(download.timeout(.seconds(30)))
-  /// if case .failed(let error) = await handle.outcome { show(error) }  // after 30 seconds
+  /// // After 30 seconds.
+  /// if case .failed(let error) = await handle.outcome { show(error) }
   /// ```
   ///
   /// - Parameters:

@@ -5,7 +5,7 @@
 /// handle. All members are safe to use on any thread.
 ///
 /// ```swift
-/// let handle = manager.add("upload") { then in upload(file) { error in then(error) } }
+/// let handle = manager.add("upload") { then in upload(file) { then($0) } }
 /// handle.cancel()  // while it waits: `upload` is never called
 /// ```
 public struct StepHandle: Sendable {
@@ -33,7 +33,7 @@ public struct StepHandle: Sendable {
   /// refused.
   ///
   /// ```swift
-  /// let handle = manager.add("upload") { then in upload(file) { error in then(error) } }
+  /// let handle = manager.add("upload") { then in upload(file) { then($0) } }
   /// let title = "\(handle.id): \(handle.name ?? "step")"  // 2: upload
   /// ```
   public let id: Int
@@ -41,7 +41,7 @@ public struct StepHandle: Sendable {
   /// The name passed to `add`, or the name of the step's promise.
   ///
   /// ```swift
-  /// let handle = manager.add("upload") { then in upload(file) { error in then(error) } }
+  /// let handle = manager.add("upload") { then in upload(file) { then($0) } }
   /// let title = "\(handle.id): \(handle.name ?? "step")"  // 2: upload
   /// ```
   public var name: String? {
@@ -99,7 +99,7 @@ public struct StepHandle: Sendable {
   /// calling `then`. A step that has ended does not change.
   ///
   /// ```swift
-  /// let handle = manager.add("upload") { then in upload(file) { error in then(error) } }
+  /// let handle = manager.add("upload") { then in upload(file) { then($0) } }
   /// handle.cancel()  // while it waits: `upload` is never called
   /// ```
   public func cancel() {
@@ -117,7 +117,8 @@ public struct StepHandle: Sendable {
   ///
   /// ```swift
   /// let handle = manager.add { then in upload(file) { error in then(error) } }
-  /// handle.cancel(grace: .seconds(5))  // waits at most this long for its `then`
+  /// // Waits at most this long for its `then`.
+  /// handle.cancel(grace: .seconds(5))
   /// ```
   ///
   /// - Parameters:

@@ -1,7 +1,7 @@
 /// A place in the queue.
 ///
 /// ```swift
-/// let photo = manager.add("photo") { then in upload(file) { error in then(error) } }
+/// let photo = manager.add("photo") { then in upload(file) { then($0) } }
 /// manager.add("login", at: .before(photo)) { then in download { then() } }
 /// photo.move(to: .first)  // now it runs before the login
 /// ```

@@ -3,9 +3,7 @@
 /// Call it when the step is done, so that the next step can start.
 ///
 /// ```swift
-/// manager.add { then in
-///   upload(file) { error in then(error) }
-/// }
+/// manager.add { then in upload(file) { error in then(error) } }
 /// ```
 ///
 /// - Only the first call counts. A second call has no effect and is reported as a ``Diagnostic``.

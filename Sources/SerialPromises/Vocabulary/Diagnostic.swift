@@ -10,8 +10,9 @@
 ///
 /// ```swift
 /// let failures = DiagnosticHandler { diagnostic in
-///   guard case .unhandledFailure(let promise, let error) = diagnostic else { return }
-///   log.warning("\(promise): \(error)")
+///   if case .unhandledFailure(let promise, let error) = diagnostic {
+///     log.warning("\(promise): \(error)")
+///   }
 /// }
 /// ```
 public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
@@ -125,7 +126,8 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
 /// replace it, or pass a handler to a manager:
 ///
 /// ```swift
-/// let manager = PromiseManager(diagnostics: DiagnosticHandler { log.warning("\($0)") })
+/// let logging = DiagnosticHandler { log.warning("\($0)") }
+/// let manager = PromiseManager(diagnostics: logging)
 /// ```
 public struct DiagnosticHandler: Sendable {
   /// Prints each diagnostic as a line to standard error.
@@ -152,7 +154,7 @@ public struct DiagnosticHandler: Sendable {
   /// Safe to read and set on any thread.
   ///
   /// ```swift
-  /// DiagnosticHandler.shared = DiagnosticHandler { diagnostic in log.warning("\(diagnostic)") }
+  /// DiagnosticHandler.shared = DiagnosticHandler { log.warning("\($0)") }
   /// ```
   public static var shared: DiagnosticHandler {
     get { current.withLock { $0 } }

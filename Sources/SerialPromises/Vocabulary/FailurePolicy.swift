@@ -1,9 +1,12 @@
 /// What a manager does with the waiting steps after a step fails.
 ///
 /// ```swift
-/// let deploy = PromiseManager(onFailure: .stop)  // keeps the waiting steps until `resume`
-/// let backup = PromiseManager(onFailure: .continue)  // runs the waiting steps; the default
-/// let draft = PromiseManager(onFailure: .cancelRest)  // cancels the waiting steps
+/// // Keeps the waiting steps until `resume`.
+/// let deploy = PromiseManager(onFailure: .stop)
+/// // Runs the waiting steps. The default.
+/// let backup = PromiseManager(onFailure: .continue)
+/// // Cancels the waiting steps.
+/// let draft = PromiseManager(onFailure: .cancelRest)
 /// ```
 public enum FailurePolicy: Sendable {
   /// Continues with the next step. The default.

@@ -8,7 +8,7 @@
 /// finished: the step starts, and counts from the planned end of the wait.
 ///
 /// ```swift
-/// let polite = PromiseManager(rate: Rate(10, per: .seconds(1)), timeLimit: .seconds(30))
+/// let polite = PromiseManager(rate: Rate(10, per: .seconds(1)))
 /// ```
 public struct Rate: Sendable, Hashable {
   /// The maximum number of starts in an interval.

@@ -5,7 +5,7 @@
 ///   switch event {
 ///   case .added(let step): show("\(step) waits")
 ///   case .started(let step): show("\(step) runs")
-///   case .finished(let step, _, let duration): show("\(step) took \(duration ?? .zero)")
+///   case .finished(let step, let outcome, _): show("\(step) \(outcome)")
 ///   case .cancelled(let step): show("\(step) will not run")
 ///   case .idle: return
 ///   }

@@ -33,12 +33,13 @@ struct ChainExamples: StandIns {
     #expect(try await page.value == "text of origin")
     let length = fetch("missing")
       .map { text in try parse(text) }
-      .recover(from: Missing.self) { _ in 0 }  // what `parse` throws is still a failure
+      // What `parse` throws is still a failure.
+      .recover(from: Missing.self) { _ in 0 }
     #expect(try await length.value == 0)
-    let copy = fetch(mirror).recover(from: Missing.self) { _ in fetch(origin) }
+    let copy = fetch(mirror)
+      .recover(from: Missing.self) { _ in fetch(origin) }
     #expect(try await copy.value == "text of origin")
-    let end =
-      fetch("missing")
+    let end = fetch("missing")
       .map { text in show(text) }
       .catch { error in show(error) }
     try await end.value
@@ -56,14 +57,12 @@ struct ChainExamples: StandIns {
     #expect(try await avatar.value == "Ada.png")
     let copy = fetch(mirror).recover { _ in try await load(origin) }
     #expect(try await copy.value == "text of origin")
-    let last =
-      fetch(url).finally {
-        if await isOffline() { show("offline") }
-      }
+    let last = fetch(url).finally {
+      if await isOffline() { show("offline") }
+    }
     let text = try await fetch(url).value
     #expect(try await last.value == text)
-    let shown =
-      fetch(url).finally(on: .main) { show("loaded") }
+    let shown = fetch(url).finally(on: .main) { show("loaded") }
     #expect(try await shown.value == text)
     do {
       let avatar = login().then(on: .main) { user in fetchAvatar(of: user) }
@@ -110,8 +109,7 @@ struct ChainExamples: StandIns {
     let told = fetch(url).tap { @MainActor outcome in label.text = "\(outcome)" }
     _ = try await told.value
     #expect(await label.text == "success(\"text of page\")")
-    let last =
-      fetch(url).finally { @MainActor in label.text = "loaded" }
+    let last = fetch(url).finally { @MainActor in label.text = "loaded" }
     _ = try await last.value
     #expect(await label.text == "loaded")
   }
@@ -128,8 +126,7 @@ struct ChainExamples: StandIns {
       return fetch(origin)
     }
     #expect(try await page.value == "text of origin")
-    let end =
-      fetch("missing").catch { @MainActor error in label.text = "\(error)" }
+    let end = fetch("missing").catch { @MainActor error in label.text = "\(error)" }
     try await end.value
     #expect(await label.text == "Missing()")
   }

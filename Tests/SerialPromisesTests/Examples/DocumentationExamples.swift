@@ -19,9 +19,7 @@ struct Download: Promisable {
 /// The examples in the documentation comments, with stand-ins for the work.
 struct DocumentationExamples {
 
-  private func upload(_ completion: @Sendable ((any Error)?) -> Void) {
-    completion(nil)
-  }
+  private func upload(_ completion: @Sendable ((any Error)?) -> Void) { completion(nil) }
 
   private func upload(_ file: String, _ completion: @Sendable ((any Error)?) -> Void) {
     completion(nil)
@@ -43,9 +41,7 @@ struct DocumentationExamples {
   func named() async throws {
     let (manager, file) = (PromiseManager(), "file")
     manager.add(Step("upload") { then in upload { error in then(error) } })
-    manager.add { then in
-      upload(file) { error in then(error) }
-    }
+    manager.add { then in upload(file) { error in then(error) } }
     await manager.idle()
     #expect(manager.failure == nil)
   }
@@ -62,7 +58,8 @@ struct DocumentationExamples {
   @Test("diagnostics can be sent to a log")
   func diagnostics() {
     let log = Log<String>()
-    let manager = PromiseManager(diagnostics: DiagnosticHandler { log.warning("\($0)") })
+    let logging = DiagnosticHandler { log.warning("\($0)") }
+    let manager = PromiseManager(diagnostics: logging)
     manager.add { then in
       then()
       then()

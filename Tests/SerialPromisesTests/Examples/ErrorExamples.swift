@@ -12,13 +12,15 @@ struct ErrorExamples: StandIns {
     let pages = try await when(["home": fetch("a"), "news": fetch("b")]).value
     let news = pages["news"]
     #expect(news == "text of b")
-    let outcomes = try await when(resolved: [fetch(mirror), fetch(origin)]).value
-    let texts = outcomes.compactMap { outcome in try? outcome.get() }  // the successful ones
+    let both = try await when(resolved: [fetch(mirror), fetch(origin)]).value
+    // The values of the successful ones.
+    let texts = both.compactMap { outcome in try? outcome.get() }
     #expect(texts == ["text of origin"])
     let user = User(name: "Ada")
     let copy = Promise.any(fetch(mirror), fetch(origin))
     #expect(try await copy.value == "text of origin")
-    let quick = Promise.race(fetchAvatar(of: user), .failure(TooSlow(), after: .seconds(30)))
+    let late = Promise<String>.failure(TooSlow(), after: .seconds(30))
+    let quick = Promise.race(fetchAvatar(of: user), late)
     #expect(try await quick.value == "Ada.png")
   }
 
@@ -26,23 +28,20 @@ struct ErrorExamples: StandIns {
   @Test("the errors of combinations and of retries")
   func failures() async throws {
     let urls = ["a", "missing"]
-    let whenEnd =
-      when(urls.map { url in fetch(url) }).catch { error in
-        guard let failure = error as? WhenError<Int> else { throw error }
-        show("\(urls[failure.position]): \(failure.underlying)")
-      }
+    let whenEnd = when(urls.map { url in fetch(url) }).catch { error in
+      guard let failure = error as? WhenError<Int> else { throw error }
+      show("\(urls[failure.position]): \(failure.underlying)")
+    }
     try await whenEnd.value
-    let anyEnd =
-      Promise.any([fetch(mirror), fetch("missing")]).catch { error in
-        guard let failure = error as? AllFailedError else { throw error }
-        for error in failure.errors { show(error) }
-      }
+    let anyEnd = Promise.any([fetch(mirror), fetch("missing")]).catch { error in
+      guard let failure = error as? AllFailedError else { throw error }
+      for error in failure.errors { show(error) }
+    }
     try await anyEnd.value
-    let retryEnd =
-      fetch("missing").retry(2).catch { error in
-        guard let failure = error as? RetryError else { throw error }
-        show("\(failure.attempts) attempts: \(failure.lastError)")
-      }
+    let retryEnd = fetch("missing").retry(2).catch { error in
+      guard let failure = error as? RetryError else { throw error }
+      show("\(failure.attempts) attempts: \(failure.lastError)")
+    }
     try await retryEnd.value
     let missing = "Missing()"
     #expect(log.all == ["missing: \(missing)", missing, missing, "3 attempts: \(missing)"])
@@ -52,9 +51,12 @@ struct ErrorExamples: StandIns {
   @Test("time")
   func time() async throws {
     let (page, user) = (fetch(url), User())
-    let slower = page.retry(4, delay: .seconds(1), backoff: .exponential)  // after 1, 2, 4, 8 s
-    let steady = page.retry(4, delay: .seconds(1), backoff: .linear)  // after 1, 2, 3, 4 s
-    let stubborn = page.retry(4, delay: .seconds(1), backoff: .constant)  // after 1, 1, 1, 1 s
+    // Attempts after 1, 2, 4 and 8 seconds.
+    let slower = page.retry(4, delay: .seconds(1), backoff: .exponential)
+    // Attempts after 1, 2, 3 and 4 seconds.
+    let steady = page.retry(4, delay: .seconds(1), backoff: .linear)
+    // An attempt after each second.
+    let stubborn = page.retry(4, delay: .seconds(1), backoff: .constant)
     #expect((1...4).map(Backoff.exponential.factor) == [1, 2, 4, 8])
     #expect((1...4).map(Backoff.linear.factor) == [1, 2, 3, 4])
     #expect((1...4).map(Backoff.constant.factor) == [1, 1, 1, 1])
@@ -84,8 +86,9 @@ struct ErrorExamples: StandIns {
   @Test("diagnostics handlers")
   func diagnostics() async {
     let failures = DiagnosticHandler { diagnostic in
-      guard case .unhandledFailure(let promise, let error) = diagnostic else { return }
-      log.warning("\(promise): \(error)")
+      if case .unhandledFailure(let promise, let error) = diagnostic {
+        log.warning("\(promise): \(error)")
+      }
     }
     do { _ = Deferred<Int>("answer", diagnostics: failures) }
     #expect(log.removeAll().count == 1)
@@ -99,7 +102,7 @@ struct ErrorExamples: StandIns {
     both.report(.refused(.closed))
     #expect(log.count == 1)
     let before = DiagnosticHandler.shared
-    DiagnosticHandler.shared = DiagnosticHandler { diagnostic in log.warning("\(diagnostic)") }
+    DiagnosticHandler.shared = DiagnosticHandler { log.warning("\($0)") }
     DiagnosticHandler.shared = before
   }
 

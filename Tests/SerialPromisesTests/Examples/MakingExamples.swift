@@ -44,7 +44,8 @@ struct MakingExamples: StandIns {
     await #expect(throws: Missing()) { try await find("").value }
     let reminder = Promise.value("Save your work", after: .milliseconds(5))
     #expect(try await reminder.value == "Save your work")
-    let avatar = Promise.race([fetchAvatar(of: user), .failure(TooSlow(), after: .seconds(30))])
+    let late = Promise<String>.failure(TooSlow(), after: .seconds(30))
+    let avatar = Promise.race([fetchAvatar(of: user), late])
     #expect(try await avatar.value == "Ada.png")
     let sum = Promise.on(.global()) { checksum(file) }
     #expect(try await sum.value == 5)
@@ -60,7 +61,8 @@ struct MakingExamples: StandIns {
     do {
       let deferred = Deferred<String>()
       fetchName { name, error in
-        if let name { deferred.fulfill(name) } else { deferred.fail(error ?? Missing()) }
+        guard let name else { return deferred.fail(error ?? Missing()) }
+        deferred.fulfill(name)
       }
       await #expect(throws: Missing()) { try await deferred.promise.value }
     }
@@ -69,7 +71,9 @@ struct MakingExamples: StandIns {
     #expect(log.all == ["settled already"])
     do {
       let deferred = Deferred<String>()
-      let transfer = Transfer(file) { error in if let error { deferred.tryFail(error) } }
+      let transfer = Transfer(file) { error in
+        if let error { deferred.tryFail(error) }
+      }
       deferred.onCancel { transfer.stop() }
       deferred.progress(0.5)
       #expect(deferred.promise.progress == 0.5)

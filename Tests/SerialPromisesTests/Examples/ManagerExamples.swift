@@ -11,7 +11,7 @@ struct ManagerExamples: StandIns {
   func adding() async throws {
     let manager = PromiseManager()
     manager.add { then in download { then() } }
-    let upload = Step("upload") { then in self.upload(file) { error in then(error) } }
+    let upload = Step("upload") { then in self.upload(file) { then($0) } }
     manager.add(upload)
     let page = Promise { try await load(url) }
     manager.add(page)  // starts in its turn
@@ -24,8 +24,7 @@ struct ManagerExamples: StandIns {
   @Test("retried promises")
   func retried() async throws {
     let manager = PromiseManager()
-    let handle =
-      manager.add(Promise { try await load(url) }.retry(3))
+    let handle = manager.add(Promise { try await load(url) }.retry(3))
     try await handle.outcome.get()
   }
 
@@ -43,7 +42,7 @@ struct ManagerExamples: StandIns {
     }
     do {
       manager.pause()
-      let photo = manager.add("photo") { then in upload(file) { error in then(error) } }
+      let photo = manager.add("photo") { then in upload(file) { then($0) } }
       manager.add("login", at: .before(photo)) { then in download { then() } }
       photo.move(to: .first)  // now it runs before the login
       manager.add(at: .first) { then in download { then() } }
@@ -66,15 +65,19 @@ struct ManagerExamples: StandIns {
   // Fails if an argument of the initializer has no effect.
   @Test("a manager's settings")
   func settings() async {
-    let manager = PromiseManager(on: .global(), onFailure: .stop, capacity: 100)
-    let polite = PromiseManager(rate: Rate(10, per: .seconds(1)), timeLimit: .seconds(30))
+    let manager = PromiseManager(
+      on: .global(), onFailure: .stop, capacity: 100, timeLimit: .seconds(30))
+    let polite = PromiseManager(rate: Rate(10, per: .seconds(1)))
     manager.add { then in then(Missing()) }
     await polite.idle()
     await manager.idle()
     #expect(manager.failure is Missing)
-    let deploy = PromiseManager(onFailure: .stop)  // keeps the waiting steps until `resume`
-    let backup = PromiseManager(onFailure: .continue)  // runs the waiting steps; the default
-    let draft = PromiseManager(onFailure: .cancelRest)  // cancels the waiting steps
+    // Keeps the waiting steps until `resume`.
+    let deploy = PromiseManager(onFailure: .stop)
+    // Runs the waiting steps. The default.
+    let backup = PromiseManager(onFailure: .continue)
+    // Cancels the waiting steps.
+    let draft = PromiseManager(onFailure: .cancelRest)
     for manager in [deploy, backup, draft] {
       manager.pause()
       manager.add { then in then(Missing()) }
@@ -114,12 +117,14 @@ struct ManagerExamples: StandIns {
     manager.cancelAll()
     await manager.idle()  // the running step has ended
     manager.cancelAll(grace: .seconds(5))
-    await manager.idle()  // after five seconds at most, if the running handler has returned
+    // After five seconds at most, if the running handler has returned.
+    await manager.idle()
     let bar = String(repeating: "#", count: Int(manager.progress * 20))
     #expect(bar.isEmpty || bar.count == 20)
     manager.close()
     let late = manager.add { then in download { then() } }
-    if case .failed(let error) = await late.outcome { show(error) }  // PromiseError.closed
+    // PromiseError.closed
+    if case .failed(let error) = await late.outcome { show(error) }
     if !manager.isClosed {
       manager.add { then in download { then() } }
     }
@@ -150,7 +155,7 @@ struct ManagerExamples: StandIns {
   func room() async throws {
     let manager = PromiseManager(capacity: 2)
     for url in urls {
-      try await manager.addWhenRoom { then in upload(url) { error in then(error) } }
+      try await manager.addWhenRoom { then in upload(url) { then($0) } }
     }
     await manager.idle()
     #expect(log.all == ["upload a", "upload b"])
@@ -168,7 +173,7 @@ struct ManagerExamples: StandIns {
   @Test("promises one at a time")
   func serially() async throws {
     let manager = PromiseManager()
-    let pages = manager.serially(urls.map { url in Promise { try await load(url) } })
+    let pages = manager.serially(urls.map { url in fetch(url) })
     let texts = try await pages.value
     #expect(texts == ["text of a", "text of b"])
   }
@@ -181,7 +186,9 @@ struct ManagerExamples: StandIns {
       let events = manager.events()
       manager.add("upload") { then in upload(file) { error in then(error) } }
       for await event in events {
-        if case .finished(let step, let outcome, _) = event { show("\(step) \(outcome)") }
+        if case .finished(let step, let outcome, _) = event {
+          show("\(step) \(outcome)")
+        }
         if case .idle = event { break }
       }
     }
@@ -192,7 +199,7 @@ struct ManagerExamples: StandIns {
       switch event {
       case .added(let step): show("\(step) waits")
       case .started(let step): show("\(step) runs")
-      case .finished(let step, _, let duration): show("\(step) took \(duration ?? .zero)")
+      case .finished(let step, let outcome, _): show("\(step) \(outcome)")
       case .cancelled(let step): show("\(step) will not run")
       case .idle: return
       }

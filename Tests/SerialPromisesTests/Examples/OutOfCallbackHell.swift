@@ -108,7 +108,8 @@ struct OutOfCallbackHell {
       .recover(from: Exists.self) { _ in "there is one already" }
       .recover { error in "failed: \(error)" }
     #expect(try await report.value == "<submit new>")
-    let taken = submitIfAllowed("taken").recover(from: Exists.self) { _ in "there is one already" }
+    let taken = submitIfAllowed("taken")
+      .recover(from: Exists.self) { _ in "there is one already" }
     #expect(try await taken.value == "there is one already")
   }
 

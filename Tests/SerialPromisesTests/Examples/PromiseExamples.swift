@@ -110,8 +110,8 @@ struct PromiseExamples {
     let page = Promise.any([fetch(mirror), fetch(origin)])
     #expect(try await page.value == "page of origin")
     let fetch = fetch
-    let outcomes = when(resolved: urls.lazy.map { url in fetch(url) }, concurrently: 4)
-    #expect(try await outcomes.value.count == urls.count)
+    let results = when(resolved: urls.lazy.map { fetch($0) }, concurrently: 4)
+    #expect(try await results.value.count == urls.count)
     let pages = when(urls.lazy.map { url in fetch(url) }, concurrently: 4)
     #expect(try await pages.value.count == 3)
   }

@@ -60,7 +60,7 @@ struct QueueExamples: StandIns {
   // Fails if the rate differs from the argument.
   @Test("a manager with a rate")
   func rates() async {
-    let polite = PromiseManager(rate: Rate(10, per: .seconds(1)), timeLimit: .seconds(30))
+    let polite = PromiseManager(rate: Rate(10, per: .seconds(1)))
     polite.add { then in download { then() } }
     await polite.idle()
     #expect(log.all == ["download"])
@@ -88,7 +88,8 @@ struct QueueExamples: StandIns {
     do {
       let step = manager.add { then in then() }
       manager.pause()
-      await manager.atRest()  // the running step has ended; the others still wait
+      // The running step has ended; the others still wait.
+      await manager.atRest()
       manager.resume()
       #expect(text(await step.outcome) == "succeeded")
     }

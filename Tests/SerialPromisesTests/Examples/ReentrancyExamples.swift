@@ -23,7 +23,8 @@ struct ReentrancyExamples {
 
     func load() async throws -> String {
       if let page { return page }
-      let new = try await fetch()  // meanwhile, another call finds no page, and fetches it too
+      // Meanwhile, another call finds no page, and fetches it too.
+      let new = try await fetch()
       page = new
       return new
     }
@@ -141,7 +142,9 @@ struct ReentrancyExamples {
     await accounts.idle()  // the running steps have ended
     accounts.close()
     await accounts.idle()
-    let hosts = PromiseManagers<String> { _ in PromiseManager(rate: Rate(2, per: .seconds(1))) }
+    let hosts = PromiseManagers<String> { _ in
+      PromiseManager(rate: Rate(2, per: .seconds(1)))
+    }
     #expect(hosts.keys.isEmpty)
   }
 }

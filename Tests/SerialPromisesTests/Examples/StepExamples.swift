@@ -32,9 +32,7 @@ struct StepExamples: StandIns {
   func names() async throws {
     let manager = PromiseManager()
     let events = manager.events()
-    let step = Step("upload") { then in
-      upload(file) { error in then(error) }
-    }
+    let step = Step("upload") { then in upload(file) { then($0) } }
     let shown = step.name ?? "a step"  // upload
     let again = Step("upload again", step.handler)
     manager.add(step)
@@ -59,12 +57,11 @@ struct StepExamples: StandIns {
   @Test("then, with an error or without")
   func calling() async throws {
     let manager = PromiseManager()
-    let handle =
-      manager.add { then in
-        upload(file) { error in
-          if let error { then(error) } else { then() }
-        }
+    let handle = manager.add { then in
+      upload(file) { error in
+        if let error { then(error) } else { then() }
       }
+    }
     try await handle.outcome.get()
   }
 
@@ -72,11 +69,10 @@ struct StepExamples: StandIns {
   @Test("a step that is asked to stop")
   func stopping() async {
     let manager = PromiseManager()
-    let handle =
-      manager.add { then in
-        let transfer = Transfer(file) { error in then(error) }
-        then.onCancel { transfer.stop() }
-      }
+    let handle = manager.add { then in
+      let transfer = Transfer(file) { error in then(error) }
+      then.onCancel { transfer.stop() }
+    }
     handle.cancel()
     #expect(await text(handle.outcome) == "cancelled")
   }
@@ -108,12 +104,12 @@ struct StepExamples: StandIns {
   func handles() async throws {
     let manager = PromiseManager()
     manager.pause()
-    let handle = manager.add("upload") { then in upload(file) { error in then(error) } }
+    let handle = manager.add("upload") { then in upload(file) { then($0) } }
     handle.cancel()  // while it waits: `upload` is never called
     #expect(await text(handle.outcome) == "cancelled")
     manager.resume()
     do {
-      let handle = manager.add("upload") { then in upload(file) { error in then(error) } }
+      let handle = manager.add("upload") { then in upload(file) { then($0) } }
       let title = "\(handle.id): \(handle.name ?? "step")"  // 2: upload
       #expect(title == "2: upload")
       try await handle.outcome.get()
@@ -137,7 +133,8 @@ struct StepExamples: StandIns {
     let manager = PromiseManager()
     manager.pause()
     let handle = manager.add { then in upload(file) { error in then(error) } }
-    handle.cancel(grace: .seconds(5))  // waits at most this long for its `then`
+    // Waits at most this long for its `then`.
+    handle.cancel(grace: .seconds(5))
     manager.resume()
     #expect(await text(handle.outcome) == "cancelled")
   }
@@ -150,7 +147,8 @@ struct StepExamples: StandIns {
     let manager = PromiseManager()
     let download = Step("download") { then in self.download { then() } }
     let handle = manager.add(download.timeout(.seconds(30)))
-    if case .failed(let error) = await handle.outcome { show(error) }  // after 30 seconds
+    // After 30 seconds.
+    if case .failed(let error) = await handle.outcome { show(error) }
     let upload = Promise<Void> { deferred in
       self.upload("missing") { error in
         if let error { deferred.fail(error) } else { deferred.fulfill(()) }
