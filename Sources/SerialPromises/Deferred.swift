@@ -1,4 +1,4 @@
-/// The write end of a promise: settles it.
+/// The write end of a promise, which settles it.
 ///
 /// Keep the deferred private and return its ``promise``:
 ///
@@ -50,7 +50,7 @@ public final class Deferred<Value: Sendable>: Sendable {
       .failure(PromiseError.abandonedPromise(core.origin.identity)), by: .owner)
   }
 
-  /// The promise that only this deferred settles.
+  /// The promise that this deferred settles.
   ///
   /// ```swift
   /// let deferred = Deferred<Int>("answer")

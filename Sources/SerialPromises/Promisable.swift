@@ -1,4 +1,4 @@
-/// A step of a ``PromiseManager``.
+/// A type whose values a ``PromiseManager`` runs as steps.
 ///
 /// The manager calls ``handler`` in the step's turn and passes it a ``Then``. The step ends when
 /// the handler has returned and `then` has been called. No other step of the manager runs before
@@ -75,7 +75,7 @@ public struct Step: Promisable {
   /// The promise that the handler starts, if any.
   let promise: AnyPromise?
 
-  /// Creates a step.
+  /// Creates a step from a closure.
   ///
   /// ```swift
   /// let step = Step("upload") { then in upload(file) { then($0) } }

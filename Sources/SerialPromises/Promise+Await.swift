@@ -1,5 +1,5 @@
 extension Promise {
-  /// The value, once the promise is fulfilled.
+  /// The value of the promise; suspends until it is settled.
   ///
   /// Demands the promise.
   ///

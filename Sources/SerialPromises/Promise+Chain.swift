@@ -9,7 +9,7 @@ import Dispatch
 extension Promise {
   // MARK: Values
 
-  /// Continues with the promise that a handler returns for the value.
+  /// Continues the chain with the promise that a handler returns.
   ///
   /// ```swift
   /// let avatar = login()
@@ -34,7 +34,7 @@ extension Promise {
     return link(.step, isolation) { .promise(try handler(try $0.get()).erased) }
   }
 
-  /// Continues with the promise that a handler returns for the value, on a queue.
+  /// Continues the chain with the promise that a handler on a dispatch queue returns.
   ///
   /// ```swift
   /// let avatar = login().then(on: .main) { user in fetchAvatar(of: user) }
@@ -42,7 +42,7 @@ extension Promise {
   ///
   /// - Parameters:
   ///   - queue: The queue of the handler.
-  ///   - handler: As for ``then(_:)-765y2``; it belongs to no actor.
+  ///   - handler: The same as for ``then(_:)-765y2``, but it belongs to no actor.
   /// - Returns: A promise with the outcome of the handler's promise.
   public func then<Output: Sendable>(
     on queue: DispatchQueue, _ handler: @escaping @Sendable (Value) throws -> Promise<Output>
@@ -50,7 +50,7 @@ extension Promise {
     link(.step, on: queue) { .promise(try handler(try $0.get()).erased) }
   }
 
-  /// Continues with the promise that an asynchronous handler returns for the value.
+  /// Continues the chain with the promise that an asynchronous handler returns.
   ///
   /// Canceling the new promise cancels the handler's task.
   ///
@@ -92,7 +92,7 @@ extension Promise {
     return link(.passage, isolation) { .value(try transform(try $0.get())) }
   }
 
-  /// Transforms the value on a queue.
+  /// Transforms the value on a dispatch queue.
   ///
   /// ```swift
   /// let sum = fetch(url).map(on: .global()) { text in checksum(text) }
@@ -100,7 +100,7 @@ extension Promise {
   ///
   /// - Parameters:
   ///   - queue: The queue of the handler.
-  ///   - transform: As for ``map(_:)-6zxja``; it belongs to no actor.
+  ///   - transform: The same as for ``map(_:)-6zxja``, but it belongs to no actor.
   /// - Returns: A promise of the new value.
   public func map<Output: Sendable>(
     on queue: DispatchQueue, _ transform: @escaping @Sendable (Value) throws -> Output
@@ -184,7 +184,7 @@ extension Promise {
     }
   }
 
-  /// Runs a handler on a queue for any outcome, and passes the outcome on.
+  /// Runs a handler on a dispatch queue for any outcome, and passes the outcome on.
   ///
   /// If the new promise is canceled, the handler runs as well, once, and its error is ignored.
   ///

@@ -59,7 +59,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
 
   // MARK: Cold
 
-  /// Creates a cold promise from a closure with callbacks.
+  /// Creates a cold promise from a closure that calls `resolve` or `reject`.
   ///
   /// The closure is called on the thread that demands the promise or, if it is isolated to an actor, on
   /// that actor. If both callbacks are released
@@ -189,7 +189,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
     erased = AnyPromise(core: core, lifeline: Lifeline(.root(root)))
   }
 
-  /// Starts the promise and its dependencies, where they are cold and have not started.
+  /// Starts the promise, and those that it depends on, unless they have already started.
   ///
   /// Takes time proportional to the number of links that have not been demanded before.
   ///

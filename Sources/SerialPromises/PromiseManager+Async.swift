@@ -1,7 +1,7 @@
 import Dispatch
 
 extension PromiseManager {
-  /// Runs asynchronous work as a step and returns its value.
+  /// Runs asynchronous work as a step, and returns its value.
   ///
   /// The work runs in a task of its own, with the task-local values of the calling task and its priority at the
   /// call, and on the actor of its closure. Canceling the calling task cancels the step: a waiting step will not run, and a
@@ -45,9 +45,9 @@ extension PromiseManager {
     return try outcome.get()
   }
 
-  /// Runs a function in hand as a step and returns its value.
+  /// Runs an existing function as a step, and returns its value.
   ///
-  /// As ``run(_:at:_:)``.
+  /// Behaves as ``run(_:at:_:)``, at the end of the queue.
   ///
   /// ```swift
   /// let user = try await manager.run(fetchUser)
@@ -55,7 +55,7 @@ extension PromiseManager {
   ///
   /// - Parameter operation: The work.
   /// - Returns: The result of the work.
-  /// - Throws: As the other.
+  /// - Throws: The errors of ``run(_:at:_:)``.
   @_disfavoredOverload
   nonisolated(nonsending) public func run<Value: Sendable>(
     @_inheritActorContext
@@ -153,7 +153,7 @@ extension PromiseManager {
     order.withLock { $0.stopWaiting(ticket) }?()
   }
 
-  /// Adds a step, and waits until the capacity has room for it.
+  /// Adds a step made from a closure, when the queue has room for it.
   ///
   /// Meanwhile the step keeps its place in the order of addition. Without a capacity there is
   /// always room.
@@ -181,9 +181,9 @@ extension PromiseManager {
     try await addWhenRoom(Step(name, handler))
   }
 
-  /// Adds a handler in hand as a step, and waits until the capacity has room for it.
+  /// Adds an existing handler as a step, when the queue has room for it.
   ///
-  /// As ``addWhenRoom(_:_:)``.
+  /// Behaves as ``addWhenRoom(_:_:)``.
   ///
   /// ```swift
   /// let handle = try await manager.addWhenRoom(handler)
@@ -191,7 +191,7 @@ extension PromiseManager {
   ///
   /// - Parameter handler: The work; it must call `then`.
   /// - Returns: The step's handle.
-  /// - Throws: As the other.
+  /// - Throws: The errors of ``addWhenRoom(_:_:)``.
   @_disfavoredOverload
   @discardableResult
   nonisolated(nonsending) public func addWhenRoom(
@@ -200,9 +200,9 @@ extension PromiseManager {
     try await addWhenRoom(nil, handler)
   }
 
-  /// Adds a step of any type, for instance a promise, and waits until the capacity has room for it.
+  /// Adds a step of any type, for instance a promise, when the queue has room for it.
   ///
-  /// As ``addWhenRoom(_:_:)``. A promise that has not started is reserved for its turn immediately,
+  /// Behaves as ``addWhenRoom(_:_:)``. A promise that has not started is reserved for its turn immediately,
   /// not only when there is room. If the step is canceled before there is room, for instance by its
   /// task, the promise is canceled as well. A refused promise does not change.
   ///

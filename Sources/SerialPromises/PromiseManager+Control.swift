@@ -37,7 +37,7 @@ extension PromiseManager {
     order.withLock { $0.isPaused }
   }
 
-  /// The error that stopped the queue under ``FailurePolicy/stop``; nil after it is resumed.
+  /// The error that stopped the queue under ``FailurePolicy/stop``, until the queue is resumed.
   ///
   /// ```swift
   /// let manager = PromiseManager(onFailure: .stop)
@@ -51,7 +51,7 @@ extension PromiseManager {
     order.withLock { $0.failure }
   }
 
-  /// Refuses further steps.
+  /// Closes the queue, which refuses further steps.
   ///
   /// Steps that were added before still run.
   ///
@@ -76,7 +76,7 @@ extension PromiseManager {
     order.withLock { $0.isClosed }
   }
 
-  /// The number of waiting steps, without the running one.
+  /// The number of waiting steps, not counting the running one.
   ///
   /// ```swift
   /// manager.pause()
@@ -150,7 +150,7 @@ extension PromiseManager {
   /// Cancels all steps, and ends the running one without its `then` if it takes longer than a grace
   /// period.
   ///
-  /// As ``StepHandle/cancel(grace:clock:)``: the work of the running step may continue and overlap
+  /// As with ``StepHandle/cancel(grace:clock:)``, the work of the running step may continue and overlap
   /// with the next step. Spares the running code of ``withTurn(_:at:_:)``.
   ///
   /// ```swift

@@ -1,5 +1,5 @@
 extension PromiseManager {
-  /// The events of the manager from now on, in order.
+  /// Returns the events of the manager from now on, in order.
   ///
   /// Has no cost without a listener. A listener that is too slow loses events and never delays the
   /// queue. The sequence ends after the last events when the manager is released; listening does

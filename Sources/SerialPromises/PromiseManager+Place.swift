@@ -1,5 +1,5 @@
 extension PromiseManager {
-  /// Adds a step made from a closure, with a name or at a place.
+  /// Adds a step made from a closure, with a name or at a given place.
   ///
   /// Takes constant time for every place, plus the time of the steps that run on this thread
   /// because of it. The step's number reflects the order of addition, regardless of its place.
@@ -22,7 +22,7 @@ extension PromiseManager {
     insert(Step(name, handler), at: place)
   }
 
-  /// Adds a step of any type, for instance a promise, at a place.
+  /// Adds a step of any type, for instance a promise, at a given place.
   ///
   /// ```swift
   /// let page = Promise { try await load(url) }

@@ -1,5 +1,5 @@
 extension PromiseManager {
-  /// Runs code in its turn, where it is: in the calling task and on its actor.
+  /// Runs a closure exclusively, in the caller's task and on its actor.
   ///
   /// An actor lets another call enter whenever the current one awaits. In a turn, no other turn or
   /// step of the manager runs until `body` has returned or thrown; see <doc:Reentrancy>.
@@ -34,7 +34,8 @@ extension PromiseManager {
   /// - Parameters:
   ///   - name: The name in events, errors and diagnostics.
   ///   - place: The place in the queue.
-  ///   - body: The code. It may use values that are not `Sendable`.
+  ///   - body: The work that must not overlap with another turn or step. It can use values that are
+  ///     not `Sendable`.
   /// - Returns: The value of `body`.
   /// - Throws: The error of `body`; `CancellationError` if the task was canceled, or the step by the manager,
   ///   before the turn began; ``PromiseError/timedOut(_:)`` if it exceeded the manager's time limit, whatever `body`
@@ -58,17 +59,17 @@ extension PromiseManager {
     return value
   }
 
-  /// Runs a function in hand in its turn, where it is.
+  /// Runs an existing function exclusively, in the caller's task and on its actor.
   ///
-  /// As ``withTurn(_:at:_:)``.
+  /// Behaves as ``withTurn(_:at:_:)``, at the end of the queue.
   ///
   /// ```swift
   /// let user = try await manager.withTurn(fetchUser)
   /// ```
   ///
-  /// - Parameter body: The code.
+  /// - Parameter body: The function. It must not overlap with another turn or step.
   /// - Returns: The value of `body`.
-  /// - Throws: As the other.
+  /// - Throws: The errors of ``withTurn(_:at:_:)``.
   @_disfavoredOverload
   nonisolated(nonsending) public func withTurn<Value, Failure: Error>(
     _ body: nonisolated(nonsending) () async throws(Failure) -> Value

@@ -16,7 +16,7 @@ extension PromiseManager {
     await wait(for: .atRest)
   }
 
-  /// Waits until the number of waiting steps is below `limit`, without the running one.
+  /// Waits until fewer than `limit` steps wait, not counting the running one.
   ///
   /// For code that adds steps faster than they run. Steps are not refused meanwhile, and other
   /// callers may add steps first. For a strict limit, use a capacity and ``addWhenRoom(_:_:)``.

@@ -123,7 +123,7 @@ public final class PromiseManager: StepRunner {
     return accept(enter(Work(unisolated: handler), nil), name: nil)
   }
 
-  /// Adds a named step.
+  /// Adds an existing step, which can have a name.
   ///
   /// ```swift
   /// let upload = Step("upload") { then in self.upload(file) { then($0) } }
@@ -139,7 +139,7 @@ public final class PromiseManager: StepRunner {
     return accept(enter(step.work, record), name: step.name)
   }
 
-  /// Adds a step of any type.
+  /// Adds a step of any type, for instance a promise.
   ///
   /// A promise that has not started starts in its turn, even if it is demanded earlier. Its step
   /// ends when the promise is settled and its work has ended; see <doc:LifeOfAStep>.

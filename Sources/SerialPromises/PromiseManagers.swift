@@ -1,4 +1,4 @@
-/// A manager for each key: for "one after another" for each user, file or connection.
+/// A manager for each key, so that work for the same user, file or connection does not overlap.
 ///
 /// ```swift
 /// let accounts = PromiseManagers<String>()
@@ -44,7 +44,7 @@ public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// Creates managers of a kind.
+  /// Creates an empty collection of managers.
   ///
   /// ```swift
   /// let hosts = PromiseManagers<String> { _ in
@@ -67,7 +67,7 @@ public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// The manager of a key; made if there is none.
+  /// The manager of a key, which is made if there is none.
   ///
   /// Takes constant time.
   ///
@@ -93,7 +93,7 @@ public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// The keys whose managers are in use, in no order.
+  /// The keys whose managers are in use, in no particular order.
   ///
   /// Takes time proportional to their number.
   ///
@@ -106,7 +106,7 @@ public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
     state.withLock { state in state.entries.values.compactMap(\.manager) }
   }
 
-  /// The number of waiting steps of all managers, without the running ones.
+  /// The number of waiting steps of all managers, not counting the running ones.
   ///
   /// Takes time proportional to the number of managers.
   ///
@@ -117,7 +117,7 @@ public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
 
   /// Waits until no step of any manager runs or waits.
   ///
-  /// As ``PromiseManager/idle()``: returns early if the calling task is canceled, or is part of a
+  /// As ``PromiseManager/idle()`` does, it returns early if the calling task is canceled, or is part of a
   /// running step of one of the managers, which is reported.
   ///
   /// ```swift
@@ -137,7 +137,7 @@ public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// Cancels all steps of all managers, as ``PromiseManager/cancelAll()``.
+  /// Cancels all steps of all managers, as ``PromiseManager/cancelAll()`` does.
   ///
   /// ```swift
   /// accounts.cancelAll()
@@ -147,7 +147,7 @@ public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
     for manager in managers { manager.cancelAll() }
   }
 
-  /// Refuses further steps for all keys.
+  /// Closes the managers of all keys, which refuse further steps.
   ///
   /// Steps that were added before still run.
   ///

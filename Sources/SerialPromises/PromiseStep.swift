@@ -83,9 +83,9 @@ extension PromiseManager {
     return Promise(hot: result)
   }
 
-  /// Runs a function in hand as a step, and returns a promise of its value.
+  /// Runs an existing function as a step, and returns a promise of its value.
   ///
-  /// As ``enqueue(_:at:file:line:_:)``.
+  /// Behaves as ``enqueue(_:at:file:line:_:)``, at the end of the queue.
   ///
   /// ```swift
   /// let user = manager.enqueue(fetchUser)

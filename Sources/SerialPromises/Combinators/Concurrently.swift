@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Waits until all promises are fulfilled, with a limit on the number of running ones.
+/// Runs the promises of a sequence, a limited number at a time, until all are fulfilled.
 ///
 /// ```swift
 /// let pages = when(urls.lazy.map { url in fetch(url) }, concurrently: 4)
@@ -35,7 +35,7 @@ public func when<Promises: Sequence, Value: Sendable>(
   }
 }
 
-/// Waits until all promises are settled, with a limit on the number of running ones.
+/// Runs the promises of a sequence, a limited number at a time, until all are settled.
 ///
 /// Never fails.
 ///

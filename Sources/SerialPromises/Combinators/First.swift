@@ -1,4 +1,4 @@
-/// The error of `any` if all promises failed.
+/// The error of `Promise.any` if all promises fail.
 ///
 /// ```swift
 /// Promise.any([fetch(mirror), fetch("missing")]).catch { error in
@@ -63,7 +63,7 @@ extension Promise {
 
   /// Waits for the first fulfilled promise.
   ///
-  /// As ``any(_:file:line:)`` with an array.
+  /// Behaves as ``any(_:file:line:)`` with an array.
   ///
   /// ```swift
   /// let copy = Promise.any(fetch(mirror), fetch(origin))
@@ -111,7 +111,7 @@ extension Promise {
 
   /// Waits for the first settled promise.
   ///
-  /// As ``race(_:file:line:)`` with an array.
+  /// Behaves as ``race(_:file:line:)`` with an array.
   ///
   /// ```swift
   /// let late = Promise<String>.failure(TooSlow(), after: .seconds(30))

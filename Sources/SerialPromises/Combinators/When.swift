@@ -1,4 +1,4 @@
-/// The error of a combination of which one promise failed.
+/// The error of `when` if one of its promises fails.
 ///
 /// ```swift
 /// when(urls.map { url in fetch(url) }).catch { error in
@@ -7,7 +7,7 @@
 /// }
 /// ```
 public struct WhenError<Position: Hashable & Sendable>: Error, CustomStringConvertible {
-  /// The index of the failed promise, counted from zero, or its key.
+  /// The zero-based index of the failed promise, or its key.
   ///
   /// ```swift
   /// when(urls.map { url in fetch(url) }).catch { error in
@@ -34,7 +34,7 @@ public struct WhenError<Position: Hashable & Sendable>: Error, CustomStringConve
     causes = ErrorList([underlying])
   }
 
-  /// The position, counted from zero, and the error.
+  /// The position of the failed promise and its error.
   public var description: String { joinedParts }
 }
 

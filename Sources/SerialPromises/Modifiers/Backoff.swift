@@ -1,4 +1,4 @@
-/// The growth of the delay between attempts.
+/// How the delay between attempts grows.
 ///
 /// ```swift
 /// // Attempts after 1, 2, 4 and 8 seconds.
@@ -29,7 +29,7 @@ public enum Backoff: Sendable, Hashable {
   }
 }
 
-/// The error of `retry` if all attempts failed.
+/// The error of `retry` if all attempts fail.
 ///
 /// ```swift
 /// fetch("missing").retry(2).catch { error in

@@ -1,4 +1,4 @@
-/// A step that was added to a manager: its name, number, state and outcome, and its cancellation.
+/// A handle to a step in a manager: for its state and outcome, and to cancel or move it.
 ///
 /// A step runs even if its handle is discarded. A handle does not retain the manager. The outcome,
 /// with its error, is available while a handle of the step exists, and is released with the last

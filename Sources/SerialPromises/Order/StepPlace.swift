@@ -1,4 +1,4 @@
-/// A place in the queue.
+/// A place among the waiting steps of a manager.
 ///
 /// ```swift
 /// let photo = manager.add("photo") { then in upload(file) { then($0) } }

@@ -1,4 +1,4 @@
-/// The continuation of a step.
+/// The callback that ends a step.
 ///
 /// Call it when the step is done, so that the next step can start.
 ///
@@ -59,7 +59,7 @@ public struct Then: Sendable {
     if isCancelled { handler() }
   }
 
-  /// Whether the step is running and canceled; false after it has ended.
+  /// Whether the running step was canceled; false after it has ended.
   ///
   /// ```swift
   /// manager.add { then in

@@ -6,7 +6,7 @@
   import Musl
 #endif
 
-/// A misuse of the library that had no effect but should be known.
+/// A report of a misuse, an unhandled failure, or a step that exceeds its time limit.
 ///
 /// ```swift
 /// let failures = DiagnosticHandler { diagnostic in
@@ -120,7 +120,7 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// A destination for diagnostics.
+/// A handler that receives diagnostics.
 ///
 /// The default handler prints each diagnostic as a line to standard error. Set ``shared`` to
 /// replace it, or pass a handler to a manager:
@@ -176,7 +176,7 @@ public struct DiagnosticHandler: Sendable {
   /// ```
   public let report: @Sendable (Diagnostic) -> Void
 
-  /// Creates a handler.
+  /// Creates a handler from a closure.
   ///
   /// ```swift
   /// let both = DiagnosticHandler { diagnostic in

@@ -1,4 +1,15 @@
-/// An error that the library itself reports.
+/// An error of the library itself, not of the work that it runs.
+///
+/// The errors of your own work reach you unchanged. A `PromiseError` concerns the queue or the promise. It is
+/// thrown by calls that wait, such as ``PromiseManager/withTurn(_:at:_:)``, ``PromiseManager/run(_:at:_:)`` and
+/// ``Promise/value``, is the error in the ``StepHandle/outcome`` of a step, and is the failure of a promise.
+///
+/// Handle the three cases that a correct program can meet. After ``closed``, add no further steps. After
+/// ``full(capacity:)``, add the step later, or use ``PromiseManager/addWhenRoom(_:_:)``. After ``timedOut(_:)``,
+/// give up or try again; the work itself may still be running.
+///
+/// The other cases are mistakes in the program. Their ``description`` says what is wrong and how to fix it:
+/// print the error, and correct the code.
 ///
 /// ```swift
 /// do {

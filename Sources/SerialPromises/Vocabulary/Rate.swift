@@ -1,4 +1,4 @@
-/// The maximum number of steps of a manager that may start in any interval of time.
+/// A limit on the number of steps that a manager starts in any interval of a given length.
 ///
 /// The limit applies to every interval, not to each second of the wall clock: with a rate of *n*, a
 /// whole interval passes from the start of a step to the start of the *n*th step after it.
@@ -19,7 +19,7 @@ public struct Rate: Sendable, Hashable {
   /// ```
   public let starts: Int
 
-  /// The interval.
+  /// The length of the interval.
   ///
   /// ```swift
   /// let rate = Rate(10, per: .seconds(1))

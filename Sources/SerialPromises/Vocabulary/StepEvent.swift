@@ -1,4 +1,4 @@
-/// A change in a manager.
+/// A change in a manager or one of its steps.
 ///
 /// ```swift
 /// for await event in events {
