@@ -42,7 +42,7 @@ extension Promise {
   ///
   /// - Parameters:
   ///   - queue: The queue of the handler.
-  ///   - handler: The same as for ``then(_:)-765y2``, but it belongs to no actor.
+  ///   - handler: The same as for ``then(_:)-765y2``, but it is nonisolated.
   /// - Returns: A promise with the outcome of the handler's promise.
   public func then<Output: Sendable>(
     on queue: DispatchQueue, _ handler: @escaping @Sendable (Value) throws -> Promise<Output>
@@ -100,7 +100,7 @@ extension Promise {
   ///
   /// - Parameters:
   ///   - queue: The queue of the handler.
-  ///   - transform: The same as for ``map(_:)-6zxja``, but it belongs to no actor.
+  ///   - transform: The same as for ``map(_:)-6zxja``, but it is nonisolated.
   /// - Returns: A promise of the new value.
   public func map<Output: Sendable>(
     on queue: DispatchQueue, _ transform: @escaping @Sendable (Value) throws -> Output

@@ -57,7 +57,7 @@ struct ReentrancyExamples {
       try await turns.withTurn { try await write("") }
     }
 
-    // In a turn.
+    // Call only inside a turn.
     private func write(_ new: String) async throws {
       try await save(new)
       text = new
