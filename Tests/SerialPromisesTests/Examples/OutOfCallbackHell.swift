@@ -22,13 +22,8 @@ private enum Network {
 /// The same request as a promise.
 extension Network {
   static func request(_ path: String) -> Promise<String> {
-    Promise { resolve, reject in
-      request(path) { result in
-        switch result {
-        case .success(let answer): resolve(answer)
-        case .failure(let error): reject(error)
-        }
-      }
+    Promise { deferred in
+      request(path) { result in deferred.settle(with: result) }
     }
   }
 }
