@@ -269,6 +269,9 @@ extension Promise {
   ///   .recover(from: Missing.self) { _ in 0 }
   /// ```
   ///
+  /// `when`, `retry` and `any` wrap the error: recover before them, or from the type of the wrapper; see
+  /// <doc:OutOfCallbackHell#Conditions>.
+  ///
   /// - Parameters:
   ///   - type: The type of the error.
   ///   - handler: Returns a value for the error. Throwing fails the new promise.
@@ -292,6 +295,8 @@ extension Promise {
   /// let copy = fetch(mirror)
   ///   .recover(from: Missing.self) { _ in fetch(origin) }
   /// ```
+  ///
+  /// Wrapped errors pass, as in ``recover(from:_:)-8wc2t``.
   ///
   /// - Parameters:
   ///   - type: The type of the error.

@@ -106,6 +106,12 @@ struct OutOfCallbackHell {
     let taken = submitIfAllowed("taken")
       .recover(from: Exists.self) { _ in "there is one already" }
     #expect(try await taken.value == "there is one already")
+    let reports = when([submitIfAllowed("new"), submitIfAllowed("taken")])
+      .recover(from: WhenError<Int>.self) { failure in
+        guard failure.underlying is Exists else { throw failure }
+        return ["there is one already"]
+      }
+    #expect(try await reports.value == ["there is one already"])
   }
 
   // Fails if the same flow as steps continues after a failed condition.
