@@ -68,7 +68,7 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
       "\(step) waits for its own manager, which waits for that step to end; wait after the step, "
         + "or in a detached task that the step does not await"
     case .timedOut(let duration):
-      "not done within \(duration); the work may still be running"
+      "not done within \(duration); the work may still be running, or have ended since"
     }
   }
 }

@@ -7,7 +7,7 @@ import Testing
 struct TimeLimitTests {
   private let clock = ManualClock()
   private let reports = Reports()
-  private let late = "failed not done within 5.0 seconds; the work may still be running"
+  private let late = "failed \(PromiseError.timedOut(.seconds(5)))"
 
   private var manager: PromiseManager {
     PromiseManager(timeLimit: .seconds(5), clock: clock, diagnostics: reports.place)

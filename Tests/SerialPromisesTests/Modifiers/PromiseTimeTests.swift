@@ -47,8 +47,7 @@ struct PromiseTimeTests {
     let limited = deferred.promise.timeout(.seconds(5), clock: clock)
     await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
-    #expect(
-      await limited.outcome == "failed not done within 5.0 seconds; the work may still be running")
+    #expect(await limited.outcome.hasPrefix("failed not done within 5.0 seconds;"))
     deferred.fulfill(3)
     #expect(await other.outcome == "3")
     #expect(log.all.isEmpty)
