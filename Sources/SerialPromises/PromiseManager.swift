@@ -111,6 +111,10 @@ public final class PromiseManager: StepRunner {
   /// manager.add { then in download { then() } }
   /// ```
   ///
+  /// In debug builds, a `Task` that the handler starts belongs to the step while the step runs: waiting for the
+  /// manager in it, for instance with `run`, fails with ``PromiseError/deadlock(_:)``, even if the step does not
+  /// wait for the task. Use `Task.detached`, or ``enqueue(_:at:file:line:_:)``.
+  ///
   /// - Parameter handler: The work; it must call `then`. A closure isolated to an actor, for instance one
   ///   in code of the main actor, runs on that actor.
   /// - Returns: The step's handle. A step is refused if the manager is closed or full. It then

@@ -43,6 +43,9 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
   case closed
 
   /// A step waits for something that can happen only after the step has ended.
+  ///
+  /// Debug builds also report it in a `Task` that a step's handler starts, even if the step does not wait for
+  /// the task; see <doc:LifeOfAStep#Deadlocks>.
   case deadlock(StepIdentity)
 
   /// The operation did not finish within the given time.
@@ -65,8 +68,8 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
     case .closed:
       "the manager is closed and accepts no steps; add steps before `close()`"
     case .deadlock(let step):
-      "\(step) waits for its own manager, which waits for that step to end; wait after the step, "
-        + "or in a detached task that the step does not await"
+      "\(step) waits for its own manager, which waits for it; in a turn, call code that takes none; "
+        + "or wait later, or in `Task.detached`, unawaited; only debug builds report it in a `Task`"
     case .timedOut(let duration):
       "not done within \(duration); the work may still be running, or have ended since"
     }
