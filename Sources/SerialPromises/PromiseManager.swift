@@ -19,15 +19,9 @@ import Dispatch
 /// ends when the promise is settled *and* its work has ended. Each step sees the writes of the
 /// previous one.
 ///
-/// **Threads.** A handler isolated to an actor, as in code of the main actor, runs on that actor. Others,
-/// without `on:`, run on the thread that made the step runnable: the one that
-/// added it to an idle manager, called the previous step's `then`, or resumed the manager. After a
-/// few milliseconds, when a handler has returned, the remaining steps run on a global queue, so
-/// that no thread is occupied for long. In a task, a call of `then`, and additions and resumptions
-/// by a step's own work, run no handlers; these run on a global queue instead. A handler therefore
-/// never sees another step's task, and never blocks a thread of the cooperative pool. With `on:`,
-/// handlers run on that dispatch queue, a few milliseconds at a time; `.main` is the main actor's
-/// queue.
+/// **Threads.** A handler isolated to an actor, as in code of the main actor, runs on that actor. Others run
+/// on the queue `on:` or, without one, on the thread that made the step runnable; see
+/// <doc:LifeOfAStep#Threads>.
 ///
 /// **Stack.** Constant, even if many steps call `then` immediately.
 ///
