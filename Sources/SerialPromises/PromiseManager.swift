@@ -49,6 +49,8 @@ public final class PromiseManager: StepRunner {
   /// let polite = PromiseManager(rate: Rate(10, per: .seconds(1)))
   /// ```
   ///
+  /// <doc:LifeOfAStep#Time-limits> describes what a time limit does.
+  ///
   /// - Parameters:
   ///   - queue: The queue of the handlers; nil selects the thread that made the step runnable. Pass
   ///     `.main` for the main actor.
@@ -57,13 +59,8 @@ public final class PromiseManager: StepRunner {
   ///     means no limit.
   ///   - rate: The maximum number of steps that start in any interval; nil means no limit.
   ///   - timeLimit: The maximum duration of each step, from the start of its turn; nil means no
-  ///     limit. A step that exceeds it is canceled and fails with ``PromiseError/timedOut(_:)``,
-  ///     and so does the result of `run` or `enqueue` (of `serially`: inside its ``WhenError``). A
-  ///     promise that was added as the step is itself canceled, if possible: its `value` throws
-  ///     `CancellationError`, and only the handle has `timedOut`. The next step waits until the
-  ///     work of the step has ended; see ``Promisable/timeout(_:abandoning:clock:)``. If a step
-  ///     also has a time limit of its own, the earlier one counts. The code of
-  ///     ``withTurn(_:at:_:)`` is not canceled, and keeps its turn.
+  ///     limit. A step that exceeds it is canceled and fails with ``PromiseError/timedOut(_:)``. The
+  ///     next step waits until its work has ended.
   ///   - abandoning: Whether the manager continues with the next step after a timeout, although
   ///     **the work of the step may still be running**.
   ///   - clock: The clock that measures the rate and the time limit.

@@ -5,11 +5,8 @@ extension Promisable {
   /// is canceled. When its cancel handlers have returned, its outcome is the timeout, and observers
   /// are notified. A `then` that the cancel handlers call is not late. Handlers of an actor may run later.
   ///
-  /// **The next step still waits for the `then`** of this one, or the end of its promise's work. If
-  /// that has not come by then, the step is reported as ``Diagnostic/timedOut(_:)``.
-  /// ``StepHandle/cancel(grace:clock:)`` ends such a step. Pass `abandoning: true` for work that
-  /// may overlap with later steps: the queue then continues when the handler has returned, and a
-  /// later call of `then` is ignored and reported as ``Diagnostic/thenCalledLate(_:)``.
+  /// **The next step still waits for the `then`** of this one, or the end of its promise's work. Pass
+  /// `abandoning: true` for work that may overlap with later steps; see <doc:LifeOfAStep#Time-limits>.
   ///
   /// If the clock throws, the time limit counts as exceeded: the step fails with the clock's error.
   ///
