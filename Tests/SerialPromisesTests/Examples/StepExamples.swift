@@ -77,9 +77,9 @@ struct StepExamples: StandIns {
     #expect(await text(handle.outcome) == "cancelled")
   }
 
-  // Fails if a step that is not canceled reads that it is, or its progress is not the manager's.
-  @Test("a step that checks for cancellation, and reports its progress")
-  func looking() async {
+  // Fails if a step that is not canceled reads that it is, or a listener does not receive the progress.
+  @Test("a step that checks for cancellation, and steps that report their progress")
+  func looking() async throws {
     let manager = PromiseManager()
     let urls = urls
     manager.add { then in
@@ -94,7 +94,23 @@ struct StepExamples: StandIns {
       then()
     }
     await manager.idle()
-    #expect(log.all == ["a", "b", "a", "b"])
+    #expect(log.removeAll() == ["a", "b", "a", "b"])
+    @Sendable func send(
+      _ file: String, progress: (Double) -> Void, end: (Result<String, any Error>) -> Void
+    ) {
+      progress(0.5)
+      end(.success("sent \(file)"))
+    }
+    let sent = Promise<String> { deferred in
+      send(file, progress: { deferred.progress($0) }) { result in
+        deferred.settle(with: result)
+      }
+    }
+    sent.progressed { fraction in show("\(Int(fraction * 100)) %") }
+    manager.add(sent)
+    #expect(try await sent.value == "sent photo")
+    await sent.waitForHandlers()
+    #expect(log.all.last == "100 %")
   }
 
   // MARK: Handles
