@@ -20,6 +20,7 @@ struct CombineExamples: StandIns {
     let error = Missing()
     let asked = Promise<Int> { resolve, reject in ask { resolve($0) } }
     #expect(try await asked.value == 42)
+    SerialPromises.Deferred<Int>().fulfill(1)
     #expect(try await Promise.value(1).value == 1)
     #expect(await Promise<Int>.failure(error).outcome.hasPrefix("failed"))
     #expect(try await Promise.on(queue) { compute() }.value == 7)

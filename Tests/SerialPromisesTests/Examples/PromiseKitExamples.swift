@@ -11,7 +11,7 @@ private func compute() -> Int { 42 }
 /// The table in the article for users of PromiseKit, row by row.
 struct PromiseKitExamples {
   private let log = Log<String>()
-  private let a = Promise.value(1)
+  private let a = SerialPromises.Promise.value(1)
   private let b = Promise.value(2)
   private let promise = Promise.value(1)
   private var failing: Promise<Int> { .failure(Failed()) }
@@ -154,7 +154,7 @@ struct PromiseKitExamples {
   // Fails if a value is misplaced, or a plain value is not accepted.
   @Test("when, with an array, a dictionary and plain values")
   func whens() async throws {
-    #expect(try await when([a, b]).value == [1, 2])
+    #expect(try await SerialPromises.when([a, b]).value == [1, 2])
     #expect(try await when(["a": a, "b": b]).value == ["a": 1, "b": 2])
     let (number, word) = try await when(a, .value("x")).value
     #expect(number == 1 && word == "x")
