@@ -7,5 +7,5 @@ package enum Elsewhere: String, Guarantee {
   case alone = "Only the launcher of a job is signaled, and the next job waits for its end"
   case outlives = "The report of a launcher that outlives its runner is recorded"
   case fence = "A job that continues elsewhere after its launcher died delays the next one"
-  case addedOnce = "An add with a key on another machine queues its jobs once, however its connection breaks"
+  case addedOnce = "An add with a key elsewhere queues its jobs once, however its connection breaks"
 }

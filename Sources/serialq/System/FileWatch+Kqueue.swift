@@ -100,7 +100,10 @@
           isComplete = false
         }
       }
-      if !isComplete { try startTimer(events) }
+      // Wakes after 100 ms, once: the next ``drain()`` decides whether to poll again.
+      if !isComplete {
+        try change(events, ident: 0, EVFILT_TIMER, EV_ADD | EV_ONESHOT, notes: 0, data: 100)
+      }
       // Closes the descriptors of deleted files.
       folder.files = files
     }
@@ -115,11 +118,6 @@
         if [ENOENT, EMFILE, ENFILE].contains(error.number) { return nil }
         throw error
       }
-    }
-
-    /// Wakes after 100 ms, once: the next ``drain()`` decides whether to poll again.
-    private static func startTimer(_ events: FileDescriptor) throws(Failure) {
-      try change(events, ident: 0, EVFILT_TIMER, EV_ADD | EV_ONESHOT, notes: 0, data: 100)
     }
 
     private static func change(

@@ -44,6 +44,32 @@ import Testing
     #expect(try content(scene.path("rec")).text == "1\n5\n2\n4\n1\n3\n")
   }
 
+  // Fails if the skip of a job that is queued again counts as the result before another one.
+  @Test(
+    "a job that is queued again is not skipped because of what was skipped for it",
+    arguments: [
+      (["exit 3", "--if-ok true"], "edit --if-ok 1 true", [JobState.succeeded, .succeeded]),
+      (["exit 3", "--after 1 true"], "edit --if-ok 1 true", [.succeeded, .succeeded]),
+      (["exit 3", "--if-ok true"], "edit --if-ok 2 true", [.failed, .skipped]),
+      (
+        ["exit 3", "--if-ok true", "--after 2 true"], "retry 3 2",
+        [.failed, .succeeded, .succeeded]
+      ),
+      (
+        ["true", "exit 3", "--if-ok --after 1 true"], "retry 1", [.succeeded, .failed, .skipped]
+      ),
+    ])
+  func again(jobs: [String], command: String, states: [JobState]) throws {
+    for job in jobs {
+      let (options, line) =
+        job.hasSuffix("true") ? (job.dropLast(4), "true") : ("", job)
+      #expect(try scene.script("serialq add --no-start \(options) -c '\(line)'").code == 0)
+    }
+    #expect(try scene.serialq("run").code == 1)
+    #expect(try scene.script("serialq \(command) && serialq wait; :").code == 0)
+    #expect(try scene.states() == states)
+  }
+
   // Fails if edit queues only the job itself again.
   @Test("edit takes along what was skipped because of the job")
   func editTakesAlong() throws {

@@ -29,8 +29,7 @@ extension LogCommand: Subcommand {
       With -f, waits for a queued job to start, prints its output as it is written, and ends with \
       the job. Without an id, -f follows the queue from job to job. Output that is there already \
       begins with its last \(followedLines) lines. If jobs wait in a paused queue and none runs, \
-      or the job is suspended, -f fails at once, because no output can follow. Ctrl-C ends only \
-      log: the job continues.
+      or the job is suspended, -f fails at once. Ctrl-C ends only log: the job continues.
       """,
       """
       With -f --all, follows all queues, also those that are created meanwhile, until none has \

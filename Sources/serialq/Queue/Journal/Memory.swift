@@ -43,6 +43,8 @@ package struct Memory: Equatable, Sendable {
   }
 
   /// The job that had the last turn, and whether it succeeded.
+  ///
+  /// If that job was skipped and is queued again: the one because of which it was skipped.
   struct Previous: Equatable, Sendable {
     var id: JobID
     var succeeded: Bool

@@ -109,8 +109,9 @@ extension Queue {
     var followed = Dictionary(jobs.map { ($0.id, $0.id) }, uniquingKeysWith: { id, _ in id })
     var followers: [JobID: [Job]] = [:]
     for job in openJobs where job.state == .skipped && followed[job.id] == nil {
-      let causes = job.limits.after.lazy.flatMap(self.jobs(in:)).compactMap { followed[$0.id] }
-      guard let id = job.skippedBecause.flatMap({ followed[$0] }) ?? causes.first else { continue }
+      let unmet = job.limits.after.lazy.flatMap(self.jobs(in:)).filter { $0.state != .succeeded }
+      let causes = [job.skippedBecause].compactMap(\.self) + unmet.map(\.id)
+      guard let id = causes.lazy.compactMap({ followed[$0] }).first else { continue }
       followed[job.id] = id
       followers[id, default: []].append(job)
     }

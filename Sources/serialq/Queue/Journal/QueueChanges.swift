@@ -50,8 +50,12 @@ package struct QueueChanges {
       }
     }
     // The skipped jobs had no turn: jobs in front of them, with conditions of their own, may still wait.
+    setPrevious(before.memory.previous)
+  }
+
+  private mutating func setPrevious(_ previous: Memory.Previous?) {
     var memory = queue.memory
-    memory.previous = before.memory.previous
+    memory.previous = previous
     if memory != queue.memory { append(.queue(memory)) }
   }
 
@@ -60,16 +64,22 @@ package struct QueueChanges {
   /// A skipped job depends on the previous job again only if that is retried too, and any job on
   /// those it requires only if one of them is not over or is retried too: a retry of the job alone
   /// is unconditional.
-  package mutating func retry(_ jobs: [Job], first: Bool) {
-    let retried = Set(jobs.map(\.id))
-    let before = queue
-    forEach(jobs.map(\.id), from: first ? .first : .last) { changes, id, rank in
+  package mutating func retry(_ jobs: [Job], first isFirst: Bool) {
+    let (retried, before) = (Set(jobs.map(\.id)), queue)
+    func requires(_ job: Job, _ isSuch: (Job) -> Bool) -> Bool {
+      job.limits.after.lazy.flatMap(before.jobs(in:)).contains(where: isSuch)
+    }
+    // Not the first in `jobs`, which may be put in order behind another one.
+    let first = jobs.first { job in !requires(job) { retried.contains($0.id) } }
+    forEach(jobs.map(\.id), from: isFirst ? .first : .last) { changes, id, rank in
       guard let job = before.job(id) else { return }
-      let isAwaiting = job.limits.after.lazy.flatMap(before.jobs(in:)).contains { required in
-        retried.contains(required.id) || !required.state.isOver
-      }
-      let isFree = id == jobs.first?.id || job.state != .skipped || !job.limits.ifOK
+      let isFree = id == first?.id || job.state != .skipped || !job.limits.ifOK
+      let isAwaiting = requires(job) { retried.contains($0.id) || !$0.state.isOver }
       changes.change(id) { $0.retried(rank, isFree: isFree && !isAwaiting) }
+      // Otherwise a job could be skipped because of one that was skipped because of it.
+      if id == before.memory.previous?.id, let cause = job.skippedBecause {
+        changes.setPrevious(Memory.Previous(id: cause, succeeded: false))
+      }
     }
     putInOrder()
   }

@@ -67,6 +67,7 @@ struct Asking {
     let line = Self.text(of: lastRawLine)
     if look.hidesInput { return ask(Question(.password, line)) }
     // A prompt has no line end; nor has a progress bar, which is printed over the one before.
+    let isOverwritten = lastRawLine.contains(UInt8(ascii: "\r"))
     if isLast, !line.isEmpty, !look.isFullScreen, !isDrawn, !isOverwritten {
       return ask(Question(.input, line))
     }
@@ -101,11 +102,6 @@ struct Asking {
   private var lastRawLine: Bytes {
     let start = tail.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
     return Bytes(tail[start...])
-  }
-
-  /// Whether the incomplete last line was printed over an earlier one.
-  private var isOverwritten: Bool {
-    lastRawLine.contains(UInt8(ascii: "\r"))
   }
 
   /// The incomplete last line as text.

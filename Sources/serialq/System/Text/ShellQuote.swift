@@ -33,7 +33,9 @@ package enum ShellQuote {
 
   /// Whether this word of a command needs no quotes.
   private static func isBare(_ bytes: Bytes, at index: Int) -> Bool {
-    isBare(bytes) && !(index == 0 && isTakenForSyntax(bytes))
+    // Whether the shell would not read the first word as a program's name.
+    let isSyntax = bytes.contains(UInt8(ascii: "=")) || reserved.contains(bytes.text)
+    return isBare(bytes) && !(index == 0 && isSyntax)
   }
 
   /// Whether a shell would not start a program for this command, even if the name is quoted.
@@ -73,11 +75,6 @@ package enum ShellQuote {
   private static let safe = Set(
     Bytes("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,-=")
   )
-
-  /// Whether the shell would not read the first word as a program's name.
-  private static func isTakenForSyntax(_ bytes: Bytes) -> Bool {
-    bytes.contains(UInt8(ascii: "=")) || reserved.contains(bytes.text)
-  }
 
   /// Reserved words of bash, zsh and ksh; quoting makes them names.
   private static let reserved: Set<String> = [

@@ -276,22 +276,28 @@ private struct Model {
     count(state)
   }
 
-  private mutating func retry(_ ids: [JobID], first: Bool) {
+  private mutating func retry(_ ids: [JobID], first isFirst: Bool) {
     let before = jobs
+    let first = ids.first { before[$0]?.required.contains(where: ids.contains) != true }
+    if let last = picture.memory.previous?.id, ids.contains(last), before[last]?.state == .skipped,
+      let cause = before[last]?.because
+    {
+      picture.memory.previous = Memory.Previous(id: cause, succeeded: false)
+    }
     for (index, id) in ids.enumerated() where before[id]?.state.isOver == true {
       let required = before[id]?.required ?? []
       let isAwaiting = required.contains {
         ids.contains($0) || before[$0].map { !$0.state.isOver } == true
       }
       let isChained =
-        index > 0 && before[id]?.state == .skipped && orders[id]?.details.limits.ifOK == true
+        id != first && before[id]?.state == .skipped && orders[id]?.details.limits.ifOK == true
       update(id) { job in
         job = Picture.Job(
           id: id, command: job.command, attempts: job.attempts, isFree: !isChained && !isAwaiting,
           hasTerminal: job.hasTerminal, required: job.required)
       }
       picture.waiting.append(id)
-      if first { move(id, index == 0 ? .first : .after(ids[index - 1])) }
+      if isFirst { move(id, index == 0 ? .first : .after(ids[index - 1])) }
     }
     putInOrder()
   }
