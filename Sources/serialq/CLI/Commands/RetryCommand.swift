@@ -26,7 +26,7 @@ extension RetryCommand: Subcommand {
       """,
       """
       --failed selects all open jobs: those that failed or were skipped and are not acknowledged, \
-      in their order. --all selects all that did not succeed, also those that were cancelled or \
+      by their ids. --all selects all that did not succeed, also those that were cancelled or \
       are acknowledged. Fails if there is none.
       """,
     ],

@@ -46,9 +46,9 @@ extension SetCommand: Subcommand {
       two; it has no other effect.
       """,
       """
-      keep N removes finished jobs and their logs, at once and after each job, except the open \
-      jobs and the last N of the others; keep all removes none. log-limit drops the middle of a \
-      longer log when its job is over, and a line in the log says so: 512K, 10M, 1G or none.
+      keep N removes finished jobs and their logs, at once and after each job that ran, except \
+      the open jobs and the last N of the others; keep all removes none. log-limit drops the \
+      middle of a longer log when its job is over, and says so in the log: 512K, 10M, 1G or none.
       """,
       """
       shell is the program that runs command lines, as PATH -c LINE: /bin/bash, or default, which \

@@ -31,7 +31,7 @@ extension WaitCommand: Subcommand {
       that are created during the wait.
       """,
       """
-      Starts a runner if none is active. In a paused queue, waiting jobs do not run: wait fails at \
+      Starts a runner if it waits for one. In a paused queue, waiting jobs do not run: wait fails at \
       once, or at the end of the running job if the queue is paused later. It also fails while the \
       running job is suspended. With --all, reports such a queue, or one that cannot be read, waits \
       for the others, and then fails. Ctrl-C ends only wait: the jobs continue.
