@@ -55,8 +55,8 @@ struct CombineExamples: StandIns {
   // Fails if an operator has another outcome.
   @Test("operators")
   func operators() async throws {
-    let task = Promise<Int> { throw Missing() }
-    let failed = await task.retry(3).outcome
+    let cold = Promise<Int> { throw Missing() }
+    let failed = await cold.retry(3).outcome
     #expect(failed.contains("4 attempts"))
     let work = { @Sendable (number: Int) in number + 100 }
     let results = [

@@ -139,11 +139,11 @@ struct PromiseKitExamples {
   // Fails if the number of attempts is wrong; hangs if the pauses never end.
   @Test("attempt: the count is that of the attempts after the first one")
   func attempts() async {
-    let task = Promise<Int> {
+    let cold = Promise<Int> {
       log.append("attempt")
       throw Failed(number: log.count)
     }
-    let page = task.retry(3, delay: .milliseconds(1), backoff: .exponential)
+    let page = cold.retry(3, delay: .milliseconds(1), backoff: .exponential)
     let failure = await #expect(throws: RetryError.self) { try await page.value }
     #expect(failure?.lastError as? Failed == Failed(number: 4))
     #expect(failure?.attempts == 4)

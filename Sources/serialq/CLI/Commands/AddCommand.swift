@@ -26,7 +26,7 @@ extension AddCommand: Subcommand {
       the directory, environment and umask of this call, but no input.
       """,
       """
-      One argument is a command line for /bin/sh. Several, or all after --, are a program and its \
+      One argument is a command line for the shell. Several, or all after --, are a program and its \
       exact arguments. Options end at the command's first word.
       """,
     ],

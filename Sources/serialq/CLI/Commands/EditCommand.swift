@@ -25,7 +25,7 @@ extension EditCommand: Subcommand {
       """,
       """
       Without a command and options, opens the command in $VISUAL, else $EDITOR, else vi. The \
-      saved text becomes the job's command line for /bin/sh. If the job has started in the \
+      saved text becomes the job's command line for the shell. If the job has started in the \
       meantime, nothing changes.
       """,
     ],

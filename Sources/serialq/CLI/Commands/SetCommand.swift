@@ -40,7 +40,7 @@ extension SetCommand: Subcommand {
       """
       on-finish sets a command line that runs after each job that ran, before the next one, \
       on-idle one that runs when no job waits any more, and on-ask one that runs when a job asks \
-      something on its terminal. They run for at most 60 seconds, with the directory and \
+      something on its terminal. They are ended after 60 seconds, and have the directory and \
       environment of this call, and variables such as SERIALQ_JOB and SERIALQ_STATE, or \
       SERIALQ_SUCCEEDED and SERIALQ_FAILED. '' removes them. Status reports a failure of the first \
       two; it has no other effect.
