@@ -58,6 +58,11 @@ import Testing
       (
         ["true", "exit 3", "--if-ok --after 1 true"], "retry 1", [.succeeded, .failed, .skipped]
       ),
+      (["exit 3"], "edit --if-ok 1 && serialq add --if-ok --first true", [.failed, .skipped]),
+      (
+        ["exit 3", "--if-ok true"], "add --after 1 'exit 7' && serialq edit 1 true",
+        [.succeeded, .succeeded, .failed]
+      ),
     ])
   func again(jobs: [String], command: String, states: [JobState]) throws {
     for job in jobs {
@@ -66,7 +71,7 @@ import Testing
       #expect(try scene.script("serialq add --no-start \(options) -c '\(line)'").code == 0)
     }
     #expect(try scene.serialq("run").code == 1)
-    #expect(try scene.script("serialq \(command) && serialq wait; :").code == 0)
+    _ = try scene.script("serialq pause; serialq \(command); serialq resume; serialq wait")
     #expect(try scene.states() == states)
   }
 

@@ -121,6 +121,9 @@ extension Job {
   /// When the running job was suspended; nil if it is not.
   package var suspendedSince: Timestamp? { running?.suspension.since }
 
+  /// Whether the job is skipped unless the one with the turn before succeeded.
+  var needsPrevious: Bool { limits.ifOK && waiting?.isFree != true }
+
   /// The jobs without whose success this one is skipped.
   var requirements: [ClosedRange<JobID>] { waiting?.isFree == true ? [] : limits.after }
 

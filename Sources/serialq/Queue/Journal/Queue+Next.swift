@@ -29,11 +29,9 @@ extension Queue {
   /// No required job waits at this time, because ``QueueChanges/putInOrder()`` puts it in front; after damage
   /// to the journal, one that does counts as not successful.
   private func unmetRequirement(of job: Job) -> JobID? {
-    // The job itself had the last turn if it is edited and queued again.
-    if job.limits.ifOK, job.waiting?.isFree != true, let previous = memory.previous,
-      previous.id != job.id, !previous.succeeded
-    {
-      return previous.id
+    // The job itself had the last turn, or was the cause of a skip, if it is edited and queued again.
+    if job.needsPrevious, let last = memory.previous, !last.succeeded, root(of: last.id) != job.id {
+      return last.id
     }
     return job.requirements.joined().first { self.job($0)?.state != .succeeded }
   }

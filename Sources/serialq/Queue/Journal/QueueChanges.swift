@@ -42,9 +42,7 @@ package struct QueueChanges {
     for id in ids { change(id) { $0.left(.cancelled, at: now) } }
     for id in ids {
       var next = before.waiting(after: id)
-      while let job = next, job.limits.ifOK, job.waiting?.isFree != true,
-        queue.job(job.id)?.state == .waiting
-      {
+      while let job = next, job.needsPrevious, queue.job(job.id)?.state == .waiting {
         change(job.id) { $0.left(.skipped(because: id), at: now) }
         next = before.waiting(after: job.id)
       }
@@ -103,10 +101,14 @@ package struct QueueChanges {
     var unplaced = UnplacedJobs(of: queue)
     var held: [JobID: [(place: Int, job: Job)]] = [:]
     var last: JobID?
+    // Jobs whose requirements are placed; the next one last.
+    var ready: [(place: Int, job: Job)] = []
     for (place, job) in Array(queue.waiting).enumerated() {
-      // The next one last.
-      var ready = [(place: place, job: job)]
-      while let next = ready.popLast() {
+      ready.append((place, job))
+      // A job that checks the previous one stays behind that: no released job comes between them.
+      let stays = queue.waiting(after: job.id)?.needsPrevious == true
+      while let next = ready.last, next.place == place || !stays {
+        ready.removeLast()
         if let id = unplaced.last(in: next.job.requirements) {
           held[id, default: []].append(next)
           continue

@@ -302,14 +302,22 @@ private struct Model {
     putInOrder()
   }
 
-  /// The next one is always the first of those that wait for none of the others.
+  /// What waits for a job comes behind it, and behind the jobs after it that check the previous one.
   private mutating func putInOrder() {
-    var (order, rest) = ([JobID](), picture.waiting)
-    while let next = rest.first(where: { id in
-      jobs[id]?.isFree == true || jobs[id]?.required.contains(where: rest.contains) != true
-    }) {
-      order.append(next)
-      rest.removeAll { $0 == next }
+    var (order, held) = ([JobID](), [JobID]())
+    func isReady(_ id: JobID) -> Bool {
+      let unmet = jobs[id]?.required.filter { jobs[$0]?.state == .waiting && !order.contains($0) }
+      return jobs[id]?.isFree == true || unmet?.isEmpty != false
+    }
+    for (id, follower) in zip(picture.waiting, picture.waiting.dropFirst() + [0]) {
+      held.append(id)
+      let stays = orders[follower]?.details.limits.ifOK == true && jobs[follower]?.isFree == false
+      var next = isReady(id) ? id : stays ? nil : held.first(where: isReady)
+      while let id = next {
+        order.append(id)
+        held.removeAll { $0 == id }
+        next = stays ? nil : held.first(where: isReady)
+      }
     }
     picture.waiting = order
   }
