@@ -55,14 +55,14 @@ import Testing
   }
 
   // Fails if a pause of a mistyped queue looks like one of the right queue.
-  @Test("pause and set make a queue, and report that it has no jobs")
+  @Test("pause and set make a queue, and report that it is empty")
   func made() throws {
     try scene.add("true")
     for words in [["pause", "-q", "a"], ["set", "-q", "b", "keep", "3"]] {
       let first = try scene.serialq(words)
       #expect(first.code == 0)
       #expect(
-        first.errorText == "serialq: queue \(words[2]) has no jobs\nQueues with jobs: default\n")
+        first.errorText == "serialq: queue \(words[2]) is empty\nQueues with jobs: default\n")
       #expect(try scene.serialq(words).errors.isEmpty)
     }
   }

@@ -113,7 +113,7 @@ extension Session {
   /// Reports nothing if no other queue has jobs.
   func reportNoJobs(in name: String) {
     guard let others = queuesWithJobs() else { return }
-    output.message("serialq: queue \(name) has no jobs\n\(others)")
+    output.message("serialq: queue \(name) is empty\n\(others)")
   }
 
   /// A line that names the queues that have jobs; nil if there are none.
@@ -135,7 +135,7 @@ extension Session {
     output.message(
       """
       serialq: queue \(queue) is paused: it starts no job
-      Resume it: \(serialq) resume\(QueueName.option(for: queue))
+      Resume it with: \(serialq) resume\(QueueName.option(for: queue))
       """)
   }
 

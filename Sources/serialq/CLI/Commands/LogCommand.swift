@@ -155,7 +155,7 @@ extension LogCommand: Subcommand {
       session.output.message("serialq: no queue has anything to follow; see: \(serialq) queues")
     case .one(let name):
       if !hasJobs, let others = session.queuesWithJobs() {
-        session.output.message("serialq: queue \(name) has no jobs\n\(others)")
+        session.output.message("serialq: queue \(name) is empty\n\(others)")
       } else if faults.isEmpty {
         session.output.message(
           """
