@@ -68,8 +68,8 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
     case .closed:
       "the manager is closed and accepts no steps; add steps before `close()`"
     case .deadlock(let step):
-      "\(step) waits for its own manager, which waits for it; in a turn, call code that takes none; "
-        + "or wait later, or in `Task.detached`, unawaited; only debug builds report it in a `Task`"
+      "\(step) waits for its own manager, which waits for it; inside a turn, call code that takes "
+        + "none; or wait after the step, or in a `Task.detached` that the step does not await"
     case .timedOut(let duration):
       "not done within \(duration); the work may still be running, or have ended since"
     }
