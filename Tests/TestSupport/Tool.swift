@@ -13,6 +13,7 @@ package enum Tool: String, CaseIterable, Sendable {
   case cc
   case chromium
   case col
+  case dash
   case fish
   case flock
   case git
@@ -59,7 +60,8 @@ package enum Tool: String, CaseIterable, Sendable {
     case .ssh, .sshKeygen: "openssh-client"
     case .sshd: "openssh-server"
     case .vi: "vim-tiny"
-    case .bash, .bashCompletion, .busybox, .chromium, .fish, .git, .jq, .mandoc, .mount, .perl,
+    case .bash, .bashCompletion, .busybox, .chromium, .dash, .fish, .git, .jq, .mandoc, .mount,
+      .perl,
       .tcsh, .tmux, .zsh:
       rawValue
     }

@@ -66,6 +66,14 @@ import Testing
     try paste(into: #require(Tool.zsh.path()))
   }
 
+  // As above.
+  @Test(
+    "a command pasted from the list into dash does the same",
+    .needs(.dash))
+  func pastedIntoDash() throws {
+    try paste(into: #require(Tool.dash.path()))
+  }
+
   private func paste(into shell: String) throws {
     #expect(
       try scene.serialq([Bytes("add"), Bytes("--no-start"), Bytes("--")] + Self.print + Self.words)

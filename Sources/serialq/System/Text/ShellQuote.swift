@@ -1,11 +1,13 @@
-/// Quotes commands so that every POSIX shell, and zsh, runs the same bytes when they are pasted; a word
-/// with control characters or bytes that are no UTF-8 needs bash, zsh, ksh, or a shell of
-/// POSIX.1-2024.
+/// Quotes commands so that every POSIX shell, and zsh, runs the same bytes when they are pasted.
 ///
 /// The output is also safe for a terminal: control characters are escaped.
 package enum ShellQuote {
   /// Quotes a program and its arguments on one line.
   package static func arguments(_ words: [Bytes]) -> String {
+    // A substitution loses newlines at its end: those of a word then stand in quotes in it.
+    if words.contains(where: { $0.last == UInt8(ascii: "\n") }) {
+      return "eval \(printed(script(words)))"
+    }
     let line = words.enumerated().map { index, bytes in
       isBare(bytes, at: index) ? bytes.text : quoted(bytes)
     }.joined(separator: " ")
@@ -24,9 +26,10 @@ package enum ShellQuote {
 
   /// A command line for `/bin/sh`: as it is, or an argument of `sh -c` if it cannot be printed.
   package static func line(_ line: Bytes) -> String {
-    TextPiece.arePrintable(line) ? line.text : "sh -c \(word(line))"
+    TextPiece.arePrintable(line) ? line.text : arguments([Bytes("sh"), Bytes("-c"), line])
   }
 
+  /// Quotes a word; ends it with line ends if `bytes` ends with some.
   package static func word(_ bytes: Bytes) -> String {
     isBare(bytes) ? bytes.text : quoted(bytes)
   }
@@ -84,8 +87,10 @@ package enum ShellQuote {
   ]
 
   private static func quoted(_ bytes: Bytes) -> String {
-    TextPiece.arePrintable(bytes)
-      ? singleQuoted(bytes).text : dollarQuoted(TextPiece.pieces(of: bytes))
+    if TextPiece.arePrintable(bytes) { return singleQuoted(bytes).text }
+    let end = Bytes(bytes.reversed().prefix { $0 == UInt8(ascii: "\n") })
+    let start = Bytes(bytes.dropLast(end.count))
+    return (start.isEmpty ? "" : printed(start)) + (end.isEmpty ? "" : singleQuoted(end).text)
   }
 
   private static func singleQuoted(_ bytes: Bytes) -> Bytes {
@@ -93,20 +98,24 @@ package enum ShellQuote {
     return Bytes("'") + parts.joined(separator: Bytes(#"'\''"#)) + Bytes("'")
   }
 
-  private static func dollarQuoted(_ pieces: [TextPiece]) -> String {
-    var quoted = "$'"
-    for piece in pieces {
+  /// A substitution of what printf prints; not of newlines at the end.
+  private static func printed(_ bytes: Bytes) -> String {
+    var format = ""
+    for piece in TextPiece.pieces(of: bytes) {
       switch piece {
-      case .printable("'"), .printable("\\"), .invalid:
-        // Octal: history expansion could read `\'` as the closing quote.
-        quoted += piece.bytes.map(octal).joined()
-      case .printable(let scalar): quoted.unicodeScalars.append(scalar)
-      case .unprintable("\n"): quoted += #"\n"#
-      case .unprintable("\t"): quoted += #"\t"#
-      case .unprintable: quoted += piece.bytes.map(octal).joined()
+      case .printable("'"), .printable("!"), .invalid:
+        // Octal: history expansion reads `!` in double quotes.
+        format += piece.bytes.map(octal).joined()
+      case .printable("-") where format.isEmpty: format += octal(UInt8(ascii: "-"))
+      case .printable("\\"): format += #"\\"#
+      case .printable("%"): format += "%%"
+      case .printable(let scalar): format.unicodeScalars.append(scalar)
+      case .unprintable("\n"): format += #"\n"#
+      case .unprintable("\t"): format += #"\t"#
+      case .unprintable: format += piece.bytes.map(octal).joined()
       }
     }
-    return quoted + "'"
+    return "\"$(printf '\(format)')\""
   }
 
   /// Always three digits, so that a following digit is not read as part of the escape.

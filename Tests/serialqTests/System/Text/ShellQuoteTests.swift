@@ -22,6 +22,8 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
     preamble: "setopt magic_equal_subst rc_quotes extended_glob no_nomatch\n"
   )
 
+  static let dash = PastedInto(shell: .dash, preamble: "")
+
   /// The arguments received when `commands`, which start with `receive`, are pasted.
   func arguments(of commands: [String]) throws -> [Bytes] {
     let receive = "receive() { printf '%s\\0' \"$@\"; }\n"
@@ -32,17 +34,18 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
 }
 
 @Suite struct ShellQuoteTests {
-  /// bash, which the tests require, and zsh if it is installed.
-  static let shells = [PastedInto.bash] + [.zsh].filter { $0.path != nil }
+  /// bash, which the tests require, and zsh and dash if they are installed.
+  static let shells = [PastedInto.bash] + [.zsh, .dash].filter { $0.path != nil }
 
-  // Skipped if zsh is not installed: the tests below then do not cover it. Fails if it is installed
-  // and they leave it out.
-  @Test("zsh is tested too", .needs(.zsh))
-  func zshIsTried() {
-    #expect(Self.shells.contains { $0.shell == .zsh })
+  // Skipped if one is not installed: the tests below then do not cover it. Fails if both are
+  // installed and they leave one out.
+  @Test("zsh and dash are tested too", .needs(.zsh, .dash))
+  func othersAreTried() {
+    #expect(Self.shells.map(\.shell) == [.bash, .zsh, .dash])
   }
 
-  // Fails if `singleQuoted` does not close the quotes around a quote.
+  // Fails if `singleQuoted` does not close the quotes around a quote, or a word with control
+  // characters takes a form that is no POSIX: `$'a\tb'` is `$a\tb` in dash.
   @Test("random bytes are preserved", .needs(.bash), arguments: shells)
   func randomBytesArrive(_ shell: PastedInto) throws {
     var random = SeededGenerator(seed: 7)
@@ -54,10 +57,12 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
           : special.randomElement(using: &random) ?? 0x61
       }
     }
-    let lines = stride(from: 0, to: words.count, by: 10).map { start in
-      "receive " + words[start..<start + 10].map(ShellQuote.word).joined(separator: " ")
-    }
+    let parts = stride(from: 0, to: words.count, by: 10).map { words[$0..<$0 + 10] }
+    let lines = parts.map { "receive " + $0.map(ShellQuote.word).joined(separator: " ") }
     #expect(try shell.arguments(of: lines) == words)
+    let commands = parts.map { ShellQuote.arguments([Bytes("receive")] + $0) }
+    #expect(try shell.arguments(of: commands) == words)
+    #expect(commands.allSatisfy { !$0.contains("\n") })
   }
 
   // Fails if the first word is quoted like any other: it is then an assignment or a keyword.
@@ -97,12 +102,13 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
       shown("make", "-j4", "CC=gcc", "./a_b/c.d:e@f%1,+") == "make -j4 CC=gcc ./a_b/c.d:e@f%1,+")
     #expect(shown("a b", "", "it's") == #"'a b' '' 'it'\''s'"#)
     #expect(shown("A=b", "x") == "'A=b' x")
-    #expect(shown("a\u{1B}7\n") == #"$'a\0337\n'"#)
-    #expect(shown("a\u{1B}7\n'%") == #"$'a\0337\n\047%'"#)
+    #expect(shown("a\u{1B}7", "b") == #""$(printf 'a\0337')" b"#)
+    #expect(shown("-a\u{1B}7\n'%!\\") == #""$(printf '\055a\0337\n\047%%\041\\')""#)
+    #expect(shown("a\n") == #"eval "$(printf '\047a\n\047')""#)
     #expect(shown("cd", "/") == "env cd /")
     #expect(shown("echo", "a\\n") == #"env echo 'a\n'"#)
     #expect(shown("echo", "a") == "echo a")
-    #expect(ShellQuote.command(.shell(Bytes("a\tb"))) == #"sh -c $'a\tb'"#)
+    #expect(ShellQuote.command(.shell(Bytes("a\tb"))) == #"sh -c "$(printf 'a\tb')""#)
     #expect(shown("héllo", "日本 語") == "'héllo' '日本 語'")
   }
 
