@@ -160,8 +160,9 @@ enum FuzzTarget: String, CaseIterable {
   }
 
   private static func faultOfValues(_ text: Bytes) -> String? {
-    if let duration = Humanize.parseDuration(text) {
-      guard duration >= .zero, duration <= .seconds(UInt32.max) else { return "the duration" }
+    if let seconds = Humanize.parseDuration(text) {
+      guard 0...1 << 50 ~= seconds else { return "the duration" }
+      let duration = Duration.seconds(seconds)
       _ = Humanize.duration(duration) + Humanize.about(duration)
     }
     if let time = text.withUnsafeBufferPointer({ Timestamp(rfc3339: $0) }), time.rfc3339 != text {

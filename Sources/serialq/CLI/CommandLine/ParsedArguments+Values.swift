@@ -5,7 +5,7 @@ import SerialqSystem
 extension ParsedArguments {
   /// The value of a duration option, in seconds.
   func seconds(_ name: OptionName) -> Int? {
-    value(name).flatMap(Humanize.parseDuration).map { Int($0.components.seconds) }
+    value(name).flatMap(Humanize.parseDuration).map { Int($0) }
   }
 
   func number(_ name: OptionName) -> Int? { value(name).flatMap { Int(digits: $0) } }
@@ -46,8 +46,11 @@ extension ParsedArguments {
       return JobSelection(value).namesOneJob ? nil : "not one job: give an id or a label"
     case .jobIDs: return value.isEmpty ? "give ids or a label" : nil
     case .duration:
-      return Humanize.parseDuration(value) == nil
-        ? "not a duration, such as 90, 30m, 1h30m, 1.5h or 7d" : nil
+      guard let seconds = Humanize.parseDuration(value) else {
+        return "not a duration, such as 90, 30m, 1h30m, 1.5h or 7d"
+      }
+      let days = Humanize.longest / 86_400
+      return seconds > Humanize.longest ? "too long; the longest is \(days)d" : nil
     case .signal:
       return SignalName.number(of: value) == nil ? "not a signal, such as INT or 2" : nil
     case .key: return KeyName.fault(in: value)

@@ -1,7 +1,7 @@
 /// Formats and parses durations for display.
 package enum Humanize {
   /// A century: longer than any real timeout, and cannot overflow when added to a date.
-  private static let longest: Int64 = 100 * 365 * 86_400
+  package static let longest: Int64 = 100 * 365 * 86_400
 
   /// Formats `0.3s`, `12s`, `4m 05s`, `2h 03m` or `3d 04h`.
   ///
@@ -50,9 +50,10 @@ package enum Humanize {
 
   /// Parses `90`, `90s`, `1.5h`, `1h30m` or `7d`; `nil` for anything else and above a century.
   ///
+  /// More than ``longest`` may be any number above it.
   /// Rounds a fraction up to whole seconds: a time limit must not end a job early. Units descend,
   /// and only the last number has a fraction; a number without a unit stands alone.
-  package static func parseDuration(_ text: Bytes) -> Duration? {
+  package static func parseDuration(_ text: Bytes) -> Int64? {
     let units: [(letter: UInt8, seconds: Int64)] = [
       (UInt8(ascii: "d"), 86_400), (UInt8(ascii: "h"), 3_600), (UInt8(ascii: "m"), 60),
       (UInt8(ascii: "s"), 1),
@@ -74,7 +75,7 @@ package enum Humanize {
       guard let seconds = seconds(number, of: unit, isLast: rest.isEmpty) else { return nil }
       sum += seconds
     } while !rest.isEmpty
-    return sum <= longest ? .seconds(sum) : nil
+    return sum
   }
 
   private static let sizes: [(letter: Character, bytes: Int64)] = [
@@ -97,6 +98,16 @@ package enum Humanize {
     return unit.map { "\(bytes / $0.bytes)\($0.letter)" } ?? "\(bytes)"
   }
 
+  /// Formats a size, truncated: `512 bytes`, `1.5K` or `12.3M`.
+  package static func about(bytes: Int64) -> String {
+    guard let unit = sizes.first(where: { bytes >= $0.bytes }) else { return "\(bytes) bytes" }
+    return "\(bytes / unit.bytes).\(bytes % unit.bytes * 10 / unit.bytes)\(unit.letter)"
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  }
+
   private static func isLetter(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
   }
@@ -105,9 +116,9 @@ package enum Humanize {
   private static func seconds(_ number: Bytes, of unit: Int64, isLast: Bool) -> Int64? {
     let parts = number.split(
       separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
-    guard let first = parts.first, let whole = Int64(digits: Bytes(first)),
-      whole <= longest / unit
-    else { return nil }
+    guard let first = parts.first, !first.isEmpty, first.allSatisfy(isDigit) else { return nil }
+    // More than a century for a number that is too large, in any unit without overflow.
+    let whole = min(Int64(digits: Bytes(first)) ?? .max, longest + 1)
     guard parts.count == 2 else { return whole * unit }
     // Nine digits: more than microseconds of a day, and no overflow.
     let digits = Bytes(parts[1])
