@@ -17,17 +17,13 @@ package enum Program {
     do throws(Failure) {
       try Machine.requireLimits()
       try InheritedDescriptors.fillStandardOnes()
-      // The runtime reads the arguments there.
-      guard CommandLine.argc > 0 else {
-        throw Failure(
-          "reading the arguments", "/proc is not mounted", next: "Run: mount -t proc proc /proc")
-      }
+      let arguments = try Machine.arguments.get()
       Output.ignoreSignalsOfWrites()
       SignalListener.removeCrashReporter()
       // A parent may ignore it: then the system would not keep the ends of children.
       signal(SIGCHLD, SIG_DFL)
       let (host, words) = try HostOption.split(
-        Machine.arguments(), variable: Machine.variable("SERIALQ_HOST"))
+        arguments, variable: Machine.variable("SERIALQ_HOST"))
       code = try session.perform(words, on: host)
       try session.output.flush()
     } catch {

@@ -18,8 +18,16 @@ package enum Machine {
   ///
   /// `CommandLine.arguments` repairs invalid UTF-8, so a job would receive the name of a file that
   /// does not exist.
-  package static func arguments() -> [Bytes] {
-    CommandLine.argc == 0 ? [] : strings(CommandLine.unsafeArgv + 1)
+  package static let arguments = Result { () throws(Failure) -> [Bytes] in
+    guard CommandLine.argc == 0 else { return strings(CommandLine.unsafeArgv + 1) }
+    // The runtime found none: /proc is missing, or a preloaded library moved the environment.
+    let path = Bytes("/proc/self/cmdline")
+    guard let file = try FileDescriptor.openIfThere(path, .read, followingLinks: true) else {
+      throw Failure(
+        "reading the arguments", "/proc is not mounted", next: "Run: mount -t proc proc /proc")
+    }
+    let words = try file.readAll().split(separator: 0, omittingEmptySubsequences: false)
+    return words.dropFirst().dropLast().map { Bytes($0) }
   }
 
   /// All `NAME=VALUE` entries of the environment, byte for byte.

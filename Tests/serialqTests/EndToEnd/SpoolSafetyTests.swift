@@ -129,6 +129,35 @@ import Testing
     expectRefusal(outcome, "reading the arguments: /proc is not mounted")
   }
 
+  #if os(Linux)
+    // Fails if the arguments that the runtime does not find count as none, or /proc as missing. It
+    // finds none if a preloaded library has changed the environment before; this one hides the map of
+    // the memory instead, in which the runtime looks for them.
+    @Test("arguments that the runtime does not find are read from /proc", .needs(.cc))
+    func hiddenArguments() throws {
+      let library = try PreloadedLibrary(
+        "maps",
+        """
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <stdio.h>
+        #include <string.h>
+        FILE *fopen(const char *path, const char *mode) {
+          if (strcmp(path, "/proc/self/maps") == 0) return NULL;
+          FILE *(*next)(const char *, const char *);
+          *(void **)&next = dlsym(RTLD_NEXT, "fopen");
+          return next(path, mode);
+        }
+        """)
+      let added = try scene.serialq("add", "--no-start", "--", "printf", "", "a\nb") {
+        $0.environment.append(Bytes("LD_PRELOAD=") + library.path)
+      }
+      #expect(added.text == "1\n", "\(added.errorText)")
+      #expect(
+        try scene.queue().job(1)?.command == .arguments([Bytes("printf"), [], Bytes("a\nb")]))
+    }
+  #endif
+
   // Fails if a forbidden operation ends in a crash, or in success.
   @Test(
     "a spool that is not writable is reported, and can still be read",
