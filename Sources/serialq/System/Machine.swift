@@ -123,6 +123,28 @@ package enum Machine {
     #endif
   }
 
+  /// What to do after a shortage of memory or, unless it `isOfMemory`, of processes: names the limits
+  /// that are set.
+  static func shortageAdvice(isOfMemory: Bool) -> String {
+    var raise: [String] = []
+    #if os(Linux)
+      if limit(RLIMIT_AS) != .max { raise.append("on memory with ulimit -v") }
+      if !isOfMemory, limit(__RLIMIT_NPROC) != .max { raise.append("on processes with ulimit -u") }
+    #endif
+    return raise.isEmpty
+      ? "The machine is out of memory or processes: end something, then try again."
+      : "Raise the limit \(raise.joined(separator: ", or that ")), or end something, then try again."
+  }
+
+  #if os(Linux)
+    /// The limit that holds for this process, by `getrlimit(2)`; `.max` if there is none.
+    private static func limit(_ resource: __rlimit_resource) -> UInt {
+      var limit = rlimit()
+      let isKnown = getrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0
+      return isKnown ? limit.rlim_cur : .max
+    }
+  #endif
+
   /// Fails if a limit is so small that serialq could not report it where it meets it.
   ///
   /// The process would end by SIGSEGV; or a job would be queued, and its runner unable to start.
@@ -133,13 +155,9 @@ package enum Machine {
         // A plain `run` of the development build needs 26; every command was tried with 40.
         (RLIMIT_NOFILE, 40, "open files", "-n 64"),
       ]
-      for (resource, least, name, advice) in least {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0,
-          limit.rlim_cur < least
-        else { continue }
+      for (resource, least, name, advice) in least where limit(resource) < least {
         throw Failure(
-          "the limit of \(name)", "\(limit.rlim_cur) is too small",
+          "the limit of \(name)", "\(limit(resource)) is too small",
           next: "Set a larger one: ulimit \(advice)")
       }
     #endif

@@ -71,8 +71,6 @@ extension Failure {
     case ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG: "Check that path with ls -ld."
     case EFBIG:
       "Raise the limit on the size of files with ulimit -f, then try again: the queue is unchanged."
-    case EAGAIN where "\(call)" == "pthread_create":
-      "Raise the limit on processes with ulimit -u, or end something, then try again."
     case ENOSPC where "\(call)" == "posix_openpt":
       "End something that uses a terminal, or raise the limit kernel.pty.max with sysctl."
     case ENOSPC, EDQUOT: "Free some space on that disk, then try again: the queue is unchanged."
@@ -82,8 +80,7 @@ extension Failure {
     case EBADF where "\(call)" == "read":
       "It is closed, or only for writing: connect it to a file with <FILE, or with </dev/null."
     case EIO: "The disk reports errors: check the system log before you rely on it."
-    case ENOMEM, EAGAIN:
-      "The machine is out of memory or processes: end something, then try again."
+    case ENOMEM, EAGAIN: Machine.shortageAdvice(isOfMemory: number == ENOMEM)
     case ENOLCK, ENOSYS, EOPNOTSUPP:
       "That file system lacks a required feature: set SERIALQ_DIR to a folder on a local disk."
     default: "Try again; if the error persists, check the system log."

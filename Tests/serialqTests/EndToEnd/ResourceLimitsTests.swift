@@ -18,7 +18,11 @@ import Testing
       let outcome = try user.script(limited)
       expectRefusal(
         outcome, "starting a thread: Resource temporarily unavailable (pthread_create)")
-      #expect(outcome.errorText.contains("ulimit -u"))
+      #expect(outcome.errorText.contains("\nRaise the limit on processes with ulimit -u, or end"))
+      let both = try user.script(
+        "exec /bin/bash -c 'ulimit -v 9999999; ulimit -u 3; exec serialq run echo one'")
+      let advice = "Raise the limit on memory with ulimit -v, or that on processes with ulimit -u"
+      #expect(both.errorText.contains(advice))
       #expect(try user.script("serialq list").text == "")
     }
 
