@@ -10,6 +10,8 @@ package struct Failure: Error, Equatable, CustomStringConvertible {
   package var code: ExitCode
   /// The error number of the system call that failed, if one did.
   package internal(set) var number: Int32?
+  /// Whether a file is refused because serialq did not create it: then no other command helps.
+  var isRefusal = false
 
   package init(
     _ what: String, _ why: String, next: String, code: ExitCode = .cannot, number: Int32? = nil
@@ -59,6 +61,11 @@ package struct Failure: Error, Equatable, CustomStringConvertible {
   /// repeat the command, and the jobs would run twice.
   package func adding(_ next: String) -> Failure {
     Failure(what, why, next: next, code: code)
+  }
+
+  /// The same failure after a part of the work was saved, which `done` says.
+  package func after(_ done: String, next: String) -> Failure {
+    isRefusal ? noting(done) : adding("\(done) \(next)")
   }
 
   /// The same failure with a sentence before the next step.

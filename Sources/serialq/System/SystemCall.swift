@@ -55,6 +55,7 @@ extension Failure {
   /// A file that is not private to this user.
   init(refusing path: Bytes, _ fault: FileFault, _ number: Int32, _ doing: StaticString) {
     self.init(Self.what(doing, path), fault.text, next: fault.advice, number: number)
+    isRefusal = true
   }
 
   private static func what(_ doing: StaticString, _ name: Bytes) -> String {

@@ -26,6 +26,24 @@ import Testing
     #expect(again.code == 125 && !again.errorText.contains("despite this error"))
   }
 
+  // Fails if the advice is a command that fails alike.
+  @Test("a planted file that a command meets after its change is to be moved away")
+  func planted() throws {
+    #expect(try scene.serialq("pause").code == 0)
+    try scene.add("true")
+    try block("runner.lock")
+    for (words, done) in [
+      (["resume"], "The queue is changed despite this error."),
+      (["add", "true"], "Job 2 is queued despite this error; do not add it again."),
+    ] {
+      let outcome = try scene.serialq(words)
+      let lines = outcome.errorText.split(separator: "\n")
+      #expect(outcome.code == 125 && lines[0].hasSuffix("/runner.lock: it is not a regular file"))
+      #expect(
+        lines[1] == "\(done) serialq did not create it. Check it with ls -ld, and move it away.")
+    }
+  }
+
   // Fails if the job is queued before a runner is known to be possible.
   @Test("run queues nothing when it cannot run")
   func cannotRun() throws {

@@ -29,6 +29,34 @@ import Testing
     #expect(root.errorText.hasSuffix("export SERIALQ_DIR=/serialq-\(geteuid())\n"))
   }
 
+  // Fails if the advice is to change or move a device, or a part of the system.
+  @Test("a device or a part of the system is refused, and is not to be changed")
+  func system() throws {
+    for path in ["/dev/full", "/dev/full/queues", "/etc/passwd", "/etc/passwd/a/b"] {
+      let outcome = try scene.serialq("add", "true") {
+        $0.environment.append(Bytes("SERIALQ_DIR=\(path)".utf8))
+      }
+      let named = path.split(separator: "/").prefix(2).joined(separator: "/")
+      expectRefusal(
+        outcome, "/\(named): is not a folder\nSet SERIALQ_DIR to a folder of your own.\n")
+    }
+    #expect(try scene.script("touch own").code == 0)
+    let own = try scene.script("SERIALQ_DIR=\"$PWD/own/queues\" serialq list")
+    expectRefusal(own, "\(scene.path("own").text): is not a folder\nMove it away, or set")
+  }
+
+  // Fails if the advice is to change a folder of root that belongs to the system: /usr/local on Debian.
+  @Test(
+    "the mode of a folder of the system is not to be changed by root", .needs(.unshare, .mount),
+    .enabled(if: canMount, "needs root and a mount namespace"))
+  func systemFolder() throws {
+    let mount = "mount -t tmpfs -o mode=775 tmpfs /srv"
+    let outcome = try scene.script(
+      "exec unshare -m sh -c '\(mount) && SERIALQ_DIR=/srv/q serialq list'")
+    expectRefusal(
+      outcome, "/srv: others can write to it (mode 775, owner 0)\nSet SERIALQ_DIR to a folder of")
+  }
+
   // Fails if the owner is not checked: another user's commands would run.
   @Test(
     "a spool of another user is refused", .shows(OnDisk.strangersAreRefused),

@@ -76,13 +76,15 @@ extension AddCommand: Subcommand {
       session.output.result("\(text)\n")
     }
     if added.isPaused, startsRunner { session.reportPaused(job.queue) }
-    if let failure = added.failure { throw failure.adding(queued(ids)) }
+    let option = QueueName.option(for: job.queue)
+    let next = "See: \(serialq) status\(option)"
+    if let failure = added.failure { throw failure.after(queued(ids), next: next) }
     do throws(Failure) {
       try session.output.flush()
     } catch {
       // The message says that the jobs were added: otherwise the user repeats the command, and they
       // run twice.
-      throw error.adding(queued(ids))
+      throw error.after(queued(ids), next: next)
     }
     return .success
   }
@@ -90,8 +92,7 @@ extension AddCommand: Subcommand {
   private func queued(_ ids: [JobID]) -> String {
     let text = JobID.text(of: ids, separator: ", ")
     let jobs = ids.count == 1 ? "Job \(text) is" : "Jobs \(text) are"
-    let option = QueueName.option(for: job.queue)
-    return "\(jobs) queued despite this error; do not add it again. See: \(serialq) status\(option)"
+    return "\(jobs) queued despite this error; do not add \(ids.count == 1 ? "it" : "them") again."
   }
 
   private func document(_ ids: [JobID], _ folder: QueueFolder) -> Bytes {

@@ -31,7 +31,8 @@ extension Session {
         let option = QueueName.option(for: name)
         throw changes.entries.isEmpty
           ? error
-          : error.adding("The queue is changed despite this error. Run it: \(serialq) run\(option)")
+          : error.after(
+            "The queue is changed despite this error.", next: "Run it: \(serialq) run\(option)")
       }
       return result
     }

@@ -150,8 +150,8 @@ extension RunCommand: Subcommand {
       if let signal = signals.first { error.code = .ended(by: signal) }
       guard adding != nil else { throw error }
       let option = QueueName.option(for: follower.queueName)
-      throw error.adding(
-        "The jobs are in the queue despite this error; see: \(serialq) status\(option)")
+      throw error.after(
+        "The jobs are in the queue despite this error.", next: "See: \(serialq) status\(option)")
     }
     if let signal = signals.first { return reportStop(by: signal, follower, ids, in: session) }
     return reportResult(follower, ids, in: &session)

@@ -175,9 +175,10 @@ package struct Spool: Equatable, Sendable {
         if target.first == slash { folder = [slash] }
         continue
       }
+      guard status.kind == .folder else { throw notFolder(next, status) }
       // In a sticky folder, such as /tmp, users can exchange only what is theirs.
       guard status.mode & 0o022 == 0 || status.mode & 0o1000 != 0 else {
-        throw shared(next, status, "queues below it")
+        throw shared(next, status, "queues below it", isSpool: true)
       }
       folder = next
     }
@@ -234,11 +235,9 @@ package struct Spool: Equatable, Sendable {
       throw Failure(
         path.text, "is a symbolic link, which could be redirected",
         next: isSpool
-          ? "Remove it, or set SERIALQ_DIR to its target."
+          ? "\(isPersonal(path, status) ? "Remove it, or set" : "Set") SERIALQ_DIR to its target."
           : "Remove it, or move its target here if all commands in it are yours.")
-    case .file, .socket, .other:
-      throw Failure(
-        path.text, "is not a folder", next: "Move it away, or set SERIALQ_DIR to a folder.")
+    case .file, .socket, .other: throw notFolder(path, status)
     }
     // Such as /tmp, or / of root: a change of its mode would break other programs.
     guard status.mode & 0o1000 == 0, path != Bytes("/") else {
@@ -248,8 +247,26 @@ package struct Spool: Equatable, Sendable {
         next: "Choose a folder of your own, for example: export SERIALQ_DIR=\(own)")
     }
     guard status.owner == Machine.userID() else { throw foreign(path, status) }
-    guard status.mode & 0o022 == 0 else { throw shared(path, status) }
+    guard status.mode & 0o022 == 0 else { throw shared(path, status, isSpool: isSpool) }
     return true
+  }
+
+  /// Whether the user can change or move it without harm to other programs: it is the user's, and not
+  /// a part of the system, which root owns too.
+  private static func isPersonal(_ path: Bytes, _ status: FileStatus) -> Bool {
+    guard status.owner == Machine.userID() else { return false }
+    let places = [Machine.variable("HOME") ?? [], Bytes("/root"), Bytes("/tmp"), Bytes("/var/tmp")]
+    return status.owner != 0
+      || places.contains { $0.count > 1 && path.starts(with: $0 + [UInt8(ascii: "/")]) }
+  }
+
+  private static func notFolder(_ path: Bytes, _ status: FileStatus) -> Failure {
+    Failure(
+      path.text, "is not a folder",
+      next: isPersonal(path, status)
+        ? "Move it away, or set SERIALQ_DIR to a folder."
+        : "Set SERIALQ_DIR to a folder of your own.",
+      number: ENOTDIR)
   }
 
   private static func foreign(_ path: Bytes, _ status: FileStatus) -> Failure {
@@ -261,12 +278,14 @@ package struct Spool: Equatable, Sendable {
   }
 
   private static func shared(
-    _ path: Bytes, _ status: FileStatus, _ content: String = "commands in it"
+    _ path: Bytes, _ status: FileStatus, _ content: String = "commands in it", isSpool: Bool
   ) -> Failure {
     Failure(
       path.text,
       "others can write to it (mode \(String(status.mode, radix: 8)), owner \(status.owner))",
-      next: "If all \(content) are yours, run: chmod go-w \(ShellQuote.word(path))")
+      next: !isSpool || isPersonal(path, status)
+        ? "If all \(content) are yours, run: chmod go-w \(ShellQuote.word(path))"
+        : "Set SERIALQ_DIR to a folder of your own.")
   }
 }
 
