@@ -19,7 +19,7 @@ package final class InputCopy {
   ) throws(Failure) {
     let path = folder.inputs.appending(path: Bytes(".new-\(Machine.processID())".utf8))
     self.folder = folder
-    file = try InputCopy.open(path)
+    file = try folder.whileItExists { () throws(Failure) in try InputCopy.open(path) }
     temporary = path
     do throws(Failure) {
       // A large file is refused at once.

@@ -19,16 +19,17 @@ package struct Journal: Sendable {
   package func locked<Result>(
     _ work: (inout JournalScope) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    let lock = try FileDescriptor.open(folder.lock, .lock)
+    // Creates the file: only the folder can be missing.
+    let lock = try folder.whileItExists { () throws(Failure) in
+      try FileDescriptor.open(folder.lock, .lock)
+    }
     try lock.lock()
     // Also keeps the descriptor alive until here: closing it would release the lock.
     defer { lock.unlock() }
     // Removed while this waited: the lock of a queue that was created in its place is another file.
     let status = try lock.status()
     guard try FileSystem.status(of: folder.lock)?.identity == status.identity else {
-      throw Failure(
-        "queue \(folder.name.text)", "it was removed at this moment",
-        next: "Nothing was changed. Run the command again.")
+      throw folder.removed
     }
     var scope = JournalScope(self, lock: lock)
     try scope.finishWork(recordedBy: status.size)

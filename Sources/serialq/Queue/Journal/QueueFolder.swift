@@ -67,6 +67,21 @@ package struct QueueFolder: Equatable, Sendable {
     [Bytes("SERIALQ_JOB=\(id)".utf8), Bytes("SERIALQ_QUEUE=") + name]
   }
 
+  /// Does `work` on files in it; names the queue, and no path, if it was removed before.
+  package func whileItExists<Result>(
+    _ work: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    do throws(Failure) { return try work() } catch {
+      throw error.number == ENOENT ? removed : error
+    }
+  }
+
+  var removed: Failure {
+    Failure(
+      "queue \(name.text)", "it was removed at this moment",
+      next: "Nothing was changed. Run the command again.")
+  }
+
   /// Removes the queue; under the lock of its journal, which must have no jobs.
   package func remove() throws(Failure) {
     // Not the name of a queue: no other process reads one that is partially removed.

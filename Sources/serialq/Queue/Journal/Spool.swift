@@ -94,7 +94,9 @@ package struct Spool: Equatable, Sendable {
     let folder = try queueFolder(named: name)
     try make()
     let isNew = try Spool.make(folder.path)
-    for part in folder.parts { _ = try Spool.make(part) }
+    try folder.whileItExists { () throws(Failure) in
+      for part in folder.parts { _ = try Spool.make(part) }
+    }
     return (folder, isNew)
   }
 

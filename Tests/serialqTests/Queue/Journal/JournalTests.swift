@@ -31,6 +31,21 @@ import Testing
     #expect(try FileSystem.status(of: temporary.path("flushed-\(size)")) != nil)
   }
 
+  // Fails if the message names a path of the queue: do not use `whileItExists`.
+  @Test("A queue that another process removes before its lock is opened is named")
+  func removedBefore() throws {
+    try Journal(folder).append([added(1)])
+    try folder.remove()
+    let failures = [
+      #expect(throws: Failure.self) { try Journal(folder).append([added(2)]) },
+      #expect(throws: Failure.self) { try InputCopy(of: .standardInput(), in: folder) },
+    ]
+    for failure in failures {
+      #expect(failure?.what == "queue \(folder.name.text)")
+      #expect(failure?.why == "it was removed at this moment")
+    }
+  }
+
   // Fails when only a failed write is rolled back: a line that could not be flushed may be gone
   // after a crash.
   @Test(
