@@ -97,9 +97,18 @@ extension Runner {
         requests = try self.requests(
           for: job.id, isEnding: termination.cause != .itself || stop != .no)
       }
+      let delay = termination.delay(now: now)
       for signal in termination.signals(requests, stop: stop, now: now) {
         delivery.begin(signal)
         _ = delivery.advance(now: now)
+      }
+      if let job, let delay, termination.cause == .timedOut {
+        let age = Humanize.duration(.nanoseconds(delay))
+        say(
+          """
+          serialq: job \(job.id): its time limit passed \(age) ago, while serialq did not run; it is \
+          ended now
+          """)
       }
       let isEnding = termination.cause != .itself
       if let job, awaited == .orphan, !isEnding, JobLock.isGone(job, folder) { break }
@@ -113,6 +122,11 @@ extension Runner {
       let next = [due, outlook.next, look].compactMap(\.self).min()
       if try supervision.waitForChange(until: next, orFor: ended?.descriptor ?? -1)[0] { break }
       if ended == nil, try lock?.tryLock() ?? true { break }
+    }
+    if let job, termination.delay(now: Clock.monotonic()) != nil {
+      say(
+        "serialq: job \(job.id) ended, and its time limit passed, while serialq did not run"
+      )
     }
     if termination.isSuspended {
       delivery.begin(SIGCONT)

@@ -77,6 +77,13 @@ struct Termination {
     return signals
   }
 
+  /// How long the deadline has passed of a job that nothing has ended; nil if it is less than a second,
+  /// for which a machine can be busy.
+  func delay(now: Int64) -> Int64? {
+    guard cause == .itself, let limit, now - limit > 1_000_000_000 else { return nil }
+    return now - limit
+  }
+
   /// The next deadline; includes the time to give up only with `canGiveUp`.
   ///
   /// Otherwise that deadline would stay in the past, and a caller that cannot give up would spin.

@@ -65,6 +65,17 @@ import Testing
       termination.signals(requests: [SIGKILL, SIGINT], stop: .atOnce, now: grace) == [SIGKILL])
   }
 
+  // Fails if the limit of a job that is ended, or that only a busy machine delayed, counts.
+  @Test("a time limit that passed while the runner did not run is noticed, once")
+  func delay() {
+    let second: Int64 = 1_000_000_000
+    var termination = Termination(timeLimit: 100)
+    #expect(termination.delay(now: 99) == nil && termination.delay(now: 100 + second) == nil)
+    #expect(termination.delay(now: 200 + 3 * second) == 100 + 3 * second)
+    #expect(termination.signals(requests: [], stop: .no, now: 100 + 3 * second) == [SIGTERM])
+    #expect(termination.delay(now: 200 + 3 * second) == nil)
+  }
+
   private let since = Timestamp(microseconds: 1)
 
   // Fails if a job that is being ended is stopped, and misses its grace period.
