@@ -1,6 +1,7 @@
 import SerialqSystem
 
-/// Another machine, as `--host` names it: `[USER@]BOX[:/path/of/serialq]`.
+/// Another machine, as `--host` names it: `[USER@]BOX[:/path/of/serialq]`; an address of IPv6 may stand
+/// in brackets.
 struct HostAddress: Equatable {
   /// As ssh takes it: a name, or an alias in its configuration.
   var destination: Bytes
@@ -10,7 +11,8 @@ struct HostAddress: Equatable {
   /// Parses a value, which follows `source` in messages; nil if it is empty, which means this machine.
   static func parse(_ word: Bytes, from source: String) throws(Failure) -> HostAddress? {
     if word.isEmpty { return nil }
-    let address = HostAddress(word)
+    var address = HostAddress(word)
+    address.removeBrackets()
     guard let fault = address.fault else { return address }
     throw Failure(
       source + Visible.text(word), fault,
@@ -18,6 +20,7 @@ struct HostAddress: Equatable {
   }
 
   private init(_ word: Bytes) {
+    name = word
     let isURI = word.starts(with: Bytes("ssh://"))
     let colon = word.indices.first {
       word[$0] == UInt8(ascii: ":") && word[($0 + 1)...].first == UInt8(ascii: "/")
@@ -30,6 +33,16 @@ struct HostAddress: Equatable {
     program = Bytes(word[(colon + 1)...])
   }
 
+  /// Removes the brackets, which ssh does not take, of `[::1]` and `me@[::1]`.
+  private mutating func removeBrackets() {
+    let start = destination.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? 0
+    guard destination.dropFirst(start).first == UInt8(ascii: "["),
+      destination.last == UInt8(ascii: "]")
+    else { return }
+    destination.removeLast()
+    destination.remove(at: start)
+  }
+
   private var fault: String? {
     let isURI = destination.starts(with: Bytes("ssh://"))
     let box = destination.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
@@ -40,6 +53,9 @@ struct HostAddress: Equatable {
     }
     guard destination.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
       return "a host contains no blanks"
+    }
+    guard isURI || !name.contains(where: Bytes("[]").contains) else {
+      return "only an address can stand in brackets, as in [::1]; a port is given by ssh://BOX:PORT"
     }
     // `::1` is an address of IPv6.
     if !isURI, name.count(where: { $0 == UInt8(ascii: ":") }) == 1 {
@@ -54,7 +70,7 @@ struct HostAddress: Equatable {
   }
 
   /// What the user typed.
-  var name: Bytes { destination + (program.map { Bytes(":") + $0 } ?? []) }
+  let name: Bytes
 
   var text: String { Visible.text(name) }
 

@@ -17,6 +17,7 @@ import Testing
       ("box", "box", nil), ("me@box.example.org", "me@box.example.org", nil),
       ("box:/opt/bin/serialq", "box", "/opt/bin/serialq"), ("::1", "::1", nil),
       ("me@::1:/x", "me@::1", "/x"), ("ssh://me@box:22", "ssh://me@box:22", nil),
+      ("[::1]", "::1", nil), ("me@[fe80::1%eth0]:/x", "me@fe80::1%eth0", "/x"),
       ("box:/with blank/serialq", "box", "/with blank/serialq"),
     ]
     for (word, destination, program) in expected {
@@ -32,7 +33,8 @@ import Testing
   @Test(
     "a host that ssh would misread is refused",
     arguments: [
-      "-oProxyCommand=x", "me@-x", "@", "me@", "a b", "a\nb", "box:22", "box:relative", "box:/a'b",
+      "-oProxyCommand=x", "me@-x", "@", "me@", "a b", "a\nb", "box:22", "box:relative", "[::1]:22",
+      "[box", "[-x]", "box:/a'b",
       "box:/a!b", "box:/a\\b", "box:/a\nb",
     ])
   func refused(word: String) throws {
