@@ -46,6 +46,10 @@ import Testing
       #expect(status.text.contains("\n  suspended just now, after it was running for "))
       #expect(status.text.contains("serialq resume") && !status.text.contains("log -f"))
       #expect(try scene.serialq("list").text.contains(" 1  suspended "))
+      for states in ["suspended", "running", "asking,suspended"] {
+        #expect(try scene.serialq("list", "--state", states).text.contains(" 1  suspended "))
+      }
+      #expect(try scene.serialq("list", "--state", "ending,asking,retrying").text == "")
       #expect(try scene.serialq("show", "1").text.contains("\nsuspended  2"))
       #expect(try scene.serialq("queues").text.contains("paused, job 1 suspended"))
       #expect(try scene.listed()[0]["suspended"] is String)

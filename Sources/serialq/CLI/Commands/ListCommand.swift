@@ -28,11 +28,12 @@ extension ListCommand: Subcommand {
       because of which it was skipped, and command. First the jobs that do not wait, by id, then \
       the waiting ones in the order in which they will run. Omits empty columns. A running job \
       that is suspended is shown as suspended, one that is cancelled as ending, one that asks on its \
-      terminal as asking, and one that waits for a retry as retrying. With --all, the jobs of all \
+      terminal as asking, and one that waits for a retry as retrying; --state running and waiting select \
+      these too. With --all, the jobs of all \
       queues, with a column for the queue; if one cannot be read, the exit code is 125.
       """,
       """
-      Quotes commands: pasted into a POSIX shell in the job's directory, they run the same \
+      Quotes commands, on one line: pasted into a POSIX shell in the job's directory, they run the same \
       program; so does zsh, but for command lines in which its syntax differs. Cuts long labels, \
       and on a terminal or where COLUMNS is set also lines, to that width. A cut text ends in an \
       ellipsis; serialq show ID prints all of it.
@@ -64,8 +65,8 @@ extension ListCommand: Subcommand {
     ]
   )
 
-  /// The names of all states.
-  static let states = JobState.allCases.map { "\($0.name)" }
+  /// What selects jobs by their state: its name, or what the list shows instead.
+  static let states = Job.stateTexts
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
     self.init(
@@ -134,7 +135,9 @@ extension ListCommand: Subcommand {
       let labels = Set(labels)
       jobs = jobs.filter { job in job.label.map { labels.contains($0) } ?? false }
     }
-    if !states.isEmpty { jobs = jobs.filter { states.contains("\($0.state.name)") } }
+    if !states.isEmpty {
+      jobs = jobs.filter { states.contains("\($0.state.name)") || states.contains($0.stateText) }
+    }
     if onlyFailed { jobs = jobs.filter(\.state.opens) }
     if onlyOpen { jobs = jobs.filter(\.isOpen) }
     if let last { jobs = jobs.suffix(last) }

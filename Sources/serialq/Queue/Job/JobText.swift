@@ -31,6 +31,10 @@ extension Job {
     return state == .waiting && retriesUsed > 0 ? "retrying" : "\(state.name)"
   }
 
+  /// All that ``stateText`` can be.
+  package static let stateTexts =
+    JobState.allCases.map { "\($0.name)" } + ["suspended", "ending", "asking", "retrying"]
+
   /// The duration of the attempt without suspensions and the wait in an engine, so far if it is running.
   package var elapsed: Duration? {
     if let duration { return .nanoseconds(duration) }

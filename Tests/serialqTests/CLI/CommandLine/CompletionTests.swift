@@ -60,6 +60,15 @@ import Testing
     #expect(completion("add", "--file=x") == .init(wanted: .files, kept: "--file="))
     #expect(completion("run", "-C", "x").wanted == .directories)
     #expect(words("list", "--state", "") == ListCommand.states)
+    let others = ListCommand.states.filter { $0 != "failed" && $0 != "killed" }.map {
+      Completion.Candidate(word: $0)
+    }
+    #expect(
+      completion("list", "--state", "failed,killed,su")
+        == .init(wanted: .words(others), kept: "failed,killed,"))
+    #expect(
+      completion("list", "--state=failed,killed,")
+        == .init(wanted: .words(others), kept: "--state=failed,killed,"))
     #expect(words("cancel", "--signal", "T")?.contains("SIGTERM") == true)
     #expect(
       completion("move", "3", "--before", "").wanted

@@ -90,7 +90,7 @@ struct Completion: Equatable {
     guard let given else { return }
     queue = given.value(.queue)
     if let option = pending {
-      wanted = Completion.value(of: option, command)
+      take(option, of: command, from: 0, of: last)
     } else if let start = spec.operands.commandStart, given.operands.count >= start {
       wanted = .command(before.endIndex - given.operands.count + start)
     } else if !given.afterDashes, last.first == UInt8(ascii: "-") {
@@ -98,11 +98,24 @@ struct Completion: Equatable {
         wanted = .words(Completion.options(after: given))
         return
       }
-      wanted = Completion.value(of: option, command)
-      kept = Bytes(last[..<start])
+      take(option, of: command, from: start, of: last)
     } else {
       wanted = Completion.operand(given, number: before.endIndex + 1)
     }
+  }
+
+  /// Completes the value of an option, which starts there in the last word.
+  private mutating func take(
+    _ option: OptionSpec, of command: CommandName, from start: Int, of last: Bytes
+  ) {
+    wanted = Completion.value(of: option, command)
+    kept = Bytes(last[..<start])
+    guard case .choice? = option.value?.kind, case .words(let all) = wanted,
+      let comma = last[start...].lastIndex(of: UInt8(ascii: ","))
+    else { return }
+    let given = last[start...].split(separator: UInt8(ascii: ",")).map { Bytes($0).text }
+    wanted = .words(all.filter { !given.contains($0.word) })
+    kept = Bytes(last[...comma])
   }
 
   /// Options that can still be given, in all spellings.
