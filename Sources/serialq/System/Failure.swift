@@ -55,6 +55,13 @@ package struct Failure: Error, Equatable, CustomStringConvertible {
     return (["serialq: \(sentence)"] + lines).joined(separator: "\n")
   }
 
+  /// The same failure, of what an option names.
+  package func of(_ option: String) -> Failure {
+    var failure = self
+    failure.what = "\(option) \(what)"
+    return failure
+  }
+
   /// The same failure with a different next step.
   ///
   /// For failures after part of the work was saved: the default advice would lead the user to

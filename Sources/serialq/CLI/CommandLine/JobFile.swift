@@ -39,8 +39,10 @@ enum JobFile {
     guard !commands.isEmpty else {
       throw Failure(
         file, "no command in it",
-        next: "It takes one command a line; blank lines and lines that start with # do not count."
-      )
+        next: """
+          Nothing was queued, and nothing is run. A file has one command a line; blank lines and lines \
+          that start with # do not count.
+          """)
     }
     return commands
   }

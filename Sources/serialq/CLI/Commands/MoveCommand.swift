@@ -79,11 +79,13 @@ extension MoveCommand: Subcommand {
   }
 
   private func place(in queue: Queue) throws(Failure) -> Place {
-    switch side {
-    case .first: .first
-    case .last: .last
-    case .before: .before(try queue.job(neighbor, in: self.queue).id)
-    default: .after(try queue.job(neighbor, in: self.queue).id)
+    if side == .first { return .first }
+    if side == .last { return .last }
+    do throws(Failure) {
+      let id = try queue.job(neighbor, in: self.queue).id
+      return side == .before ? .before(id) : .after(id)
+    } catch {
+      throw error.of("--\(side.rawValue)")
     }
   }
 

@@ -86,6 +86,12 @@ extension SetCommand: Subcommand {
     ("launcher", []),
   ]
 
+  /// What other programs call the fixed values.
+  private static let meanings: [(choice: String, words: [String])] = [
+    ("stop", ["abort", "pause", "halt", "exit"]), ("continue", ["ignore", "skip", "resume"]),
+    ("on", ["yes", "true", "1"]), ("off", ["no", "false", "0", "none"]),
+  ]
+
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
     self.init(queue: queue, change: try Self.change(words))
     if change == nil { shown = words.operands.first?.text }
@@ -105,8 +111,12 @@ extension SetCommand: Subcommand {
     let value = words.operands[1]
     let choices = settings.first { $0.name == name.text }?.choices ?? []
     guard choices.count < 2 || choices.contains(value.text) else {
+      let meant = meanings.first { $0.words.contains(value.text) && choices.contains($0.choice) }
       throw words.misused(
-        Visible.text(value), "\(name.text) is \(choices.joined(separator: " or "))")
+        value.isEmpty ? "''" : Visible.text(value),
+        "\(name.text) is \(choices.joined(separator: " or "))"
+          + (meant.map { "; did you mean \($0.choice)?" }
+            ?? Suggestion.question(about: value, among: choices)))
     }
     let line = value.allSatisfy(\.isSpace) ? nil : value
     switch name.text {

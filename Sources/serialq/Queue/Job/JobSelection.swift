@@ -62,7 +62,7 @@ extension Queue {
     return found
   }
 
-  /// The ids of the selected jobs, ascending.
+  /// The ids of the jobs that are selected by `--after`, ascending.
   ///
   /// Here a list may also contain labels, unless a job has the whole list as its label.
   package func ranges(
@@ -76,7 +76,11 @@ extension Queue {
       let items = label.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
       return JobSelection(items.map { Bytes($0) }).parts
     }
-    return JobID.ranges(of: try jobs(selection, in: name).map(\.id).sorted())
+    do throws(Failure) {
+      return JobID.ranges(of: try jobs(selection, in: name).map(\.id).sorted())
+    } catch {
+      throw error.of("--after")
+    }
   }
 
   /// The only selected job, for a selection that names one.

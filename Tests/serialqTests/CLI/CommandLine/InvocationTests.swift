@@ -238,6 +238,13 @@ import Testing
       (["add", "-na\0b", "c"], "--name a^@b: a value cannot contain a NUL byte"),
       (["list", "--last", "-1"], "--last -1: not a number above 0"),
       (["add", "--retries", "1000000001", "c"], "--retries 1000000001: more than 1000000000"),
+      (
+        ["wait", "--timeout", "36501d"], "--timeout 36501d: too long; the longest is 36500d"
+      ),
+      (
+        ["set", "on-failure", "abort"], "abort: on-failure is continue or stop; did you mean stop?"
+      ),
+      (["set", "tty", ""], "'': tty is on or off"),
       (["log", "-n", "0"], "--lines 0: not a number above 0"),
       (["log", "-f", "-n", "some"], "--lines some: not a number above 0"),
       (["add", "--retries", "-1", "c"], "--retries -1: not a number"),

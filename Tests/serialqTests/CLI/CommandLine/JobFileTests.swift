@@ -34,6 +34,7 @@ import Testing
   func empty(_ text: String) throws {
     let failure = #expect(throws: Failure.self) { try parse(Bytes(text.utf8)) }
     #expect(failure?.why == "no command in it")
+    #expect(failure?.description.contains("\nNothing was queued, and nothing is run. ") == true)
     let standardInput = #expect(throws: Failure.self) {
       try JobFile.commands(in: Bytes(text.utf8), from: Bytes("-"))
     }
