@@ -18,7 +18,7 @@ extension ShowCommand: Subcommand {
     description: [
       """
       Shows the exact command, its directory, its time limit, retries and conditions, times in the \
-      local time zone, attempts, result, and the path of its log.
+      local time zone, attempts, result, and the path and the size of its log.
       """,
       """
       Also shows whether the queue's on-finish command failed after the job. In JSON, \
@@ -142,7 +142,11 @@ extension ShowCommand: Subcommand {
     }
     if let hook = job.over?.hookFailure { lines.append(("on-finish", hook.outcomeText)) }
     if let pid = job.running?.pid { lines.append(("process", "\(pid)")) }
-    lines.append(("log", ShellQuote.word(folder.log(job.id))))
+    let log = folder.log(job.id)
+    lines.append(("log", ShellQuote.word(log)))
+    if let size = (try? FileSystem.status(of: log))?.size {
+      lines.append(("log size", Humanize.about(bytes: size)))
+    }
     let width = lines.map(\.0.count).max() ?? 0
     return lines.map { name, value in "\(name.padded(to: width))  \(value)\n" }.joined()
   }
@@ -154,6 +158,7 @@ extension Job {
     guard let terminal else {
       return hadTerminal ? "its own, by the settings of the queue" : nil
     }
-    return terminal == .unknownSize ? "its own" : "its own, \(terminal.text) if none is attached"
+    let size = "\(terminal.columns) columns and \(terminal.rows) lines"
+    return terminal == .unknownSize ? "its own" : "its own, with \(size) if none is attached"
   }
 }

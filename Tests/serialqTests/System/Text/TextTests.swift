@@ -203,6 +203,11 @@ import Testing
       #expect(Humanize.size(bytes) == text)
     }
     #expect(Humanize.parseSize(Bytes("1024K")) == 1 << 20)
+    for (bytes, text): (Int64, String) in [
+      (0, "0 bytes"), (1_023, "1023 bytes"), (1_535, "1.4K"), (1_536, "1.5K"), (1 << 50, "1024.0T"),
+    ] {
+      #expect(Humanize.about(bytes: bytes) == text)
+    }
     let wrong = [
       "", "K", "-1", "+1K", "1 K", "1k", "1KB", "1.5M", "0x1", "1025T", "9223372036854775807K",
       "99999999999999999999",
