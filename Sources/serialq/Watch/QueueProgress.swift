@@ -8,6 +8,8 @@ import SerialqSystem
 /// counted jobs form a period without gaps.
 package struct QueueProgress {
   package private(set) var bar = ProgressBar.empty
+  /// Of an idle queue: the first start, if a job ran, and the last end since it was idle before.
+  package private(set) var finished: (start: Timestamp?, end: Timestamp)?
   private var estimate = DurationEstimate([])
   private var waitingLeft: Duration?
   /// The change counts that the totals and the estimate are based on.
@@ -46,6 +48,7 @@ package struct QueueProgress {
     if active.isEmpty { since = queue.jobs.lazy.compactMap { $0.ended }.max() }
     var over = 0
     var failed = 0
+    finished = nil
     // Usually two passes; more if a moved job was queued earlier than the jobs behind it.
     while let start = since {
       let members = queue.jobs.lazy.filter { job in
@@ -53,6 +56,9 @@ package struct QueueProgress {
       }
       over = 0
       failed = 0
+      if active.isEmpty, let end = members.compactMap(\.ended).max() {
+        finished = (members.compactMap(\.started).min(), end)
+      }
       for job in members {
         over += 1
         if job.state.isFailure { failed += 1 }

@@ -228,9 +228,11 @@ import Testing
       """
       ==> queue a <==
       No job is running or waiting: 1 succeeded.
+      Finished just now, after TIME.
 
       ==> queue b <==
       No job is running or waiting: 1 succeeded.
+      Finished just now, after TIME.
       """)
     try terminal.press("C-c")
     try terminal.waitFor("the prompt") { $0.suffix(2) == ["^C", "$"] }

@@ -53,6 +53,7 @@ final class LiveStatusTests: SceneSuite {
         | oh
 
       No job is running or waiting: 2 succeeded, 1 failed.
+      Finished just now, after TIME.
 
       See why:       serialq log 1
       Run again:     serialq retry 1
@@ -83,10 +84,11 @@ final class LiveStatusTests: SceneSuite {
     let all = [
       "Job 1: echo \(words); exit 1", "  failed with exit code 1 after TIME, just now",
       "  | \(words)", "", "No job is running or waiting: 1 failed.",
+      "Finished just now, after TIME.",
     ]
     let narrow = [
       "Job 1: echo 日本語ドキュメント 日本語…", "  failed with exit code 1 after TIME, …",
-      "  | 日本語ドキュメント 日本語ドキュメ…", "", all[4],
+      "  | 日本語ドキュメント 日本語ドキュメ…", "", all[4], all[5],
     ]
     for _ in 1...2 {
       try wait(narrow)

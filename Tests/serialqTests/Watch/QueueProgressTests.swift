@@ -35,7 +35,11 @@ import Testing
     #expect(
       QueueProgress(queue(acts)).bar
         == ProgressBar(over: 4, failed: 1, running: 0, waiting: 0))
+    // Not from the start of job 1, after which the queue was idle.
+    let finished = QueueProgress(queue(acts)).finished
+    #expect(finished?.start == at(20) && finished?.end == at(60))
     acts += [add(6, at: 70)]
+    #expect(QueueProgress(queue(acts)).finished == nil)
     #expect(
       QueueProgress(queue(acts)).bar
         == ProgressBar(over: 0, failed: 0, running: 0, waiting: 1))

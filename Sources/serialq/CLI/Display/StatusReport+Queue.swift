@@ -49,6 +49,10 @@ extension StatusReport {
         count: queue.count(.waiting), next: job.id, title: job.title,
         delay: delay > 0 ? .nanoseconds(delay) : nil, shortage: queue.shortage)
     }
+    finish = progress.finished.map { start, end in
+      let took = start.map { Duration.microseconds(end.microseconds - $0.microseconds) }
+      return Finish(at: end, age: age(end) ?? .zero, took: took)
+    }
     bar = progress.bar
     left = queue.isPaused ? nil : progress.left(queue)
     counts = JobState.allCases.compactMap { state in

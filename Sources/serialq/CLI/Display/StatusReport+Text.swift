@@ -97,6 +97,11 @@ extension StatusReport {
     }
     if waiting == nil && running.isEmpty {
       lines.append(StyledLine("No job is running or waiting: \(counts.joined(separator: ", "))."))
+      if let finish {
+        let date = finish.age < .seconds(60) ? "" : " (\(Humanize.moment(finish.at)))"
+        let took = finish.took.map { ", after \(Humanize.duration($0))" } ?? ""
+        lines.append(StyledLine("Finished \(Humanize.age(finish.age))\(date)\(took)."))
+      }
     } else {
       lines.append(bar.summary(left: left, in: columns))
     }

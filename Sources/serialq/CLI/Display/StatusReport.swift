@@ -79,6 +79,14 @@ struct StatusReport: Equatable {
     var because: JobID?
   }
 
+  /// The end of the jobs since the queue was last idle.
+  struct Finish: Equatable {
+    var at: Timestamp
+    var age: Duration
+    /// From the first start; nil if no job ran.
+    var took: Duration?
+  }
+
   /// Why the queue starts no job, by the names of the JSON.
   enum Obstacle: String {
     case paused, failure, suspended, orphan, shortage, delay
@@ -94,6 +102,8 @@ struct StatusReport: Equatable {
   var running: [Running] = []
   var pause: Pause?
   var waiting: Waiting?
+  /// Nil unless the queue is idle.
+  var finish: Finish?
   var hasRunner = false
   /// What the last runner said, if there is none.
   var runnerSaid: String?
@@ -166,7 +176,7 @@ struct StatusReport: Equatable {
     if waiting?.delay != nil || running.contains(where: { $0.suspended == nil }) {
       return .seconds(1)
     }
-    let ages = troubles.map(\.age) + running.map(\.suspended) + [pause?.age]
+    let ages = troubles.map(\.age) + running.map(\.suspended) + [pause?.age, finish?.age]
     return ages.contains { $0 != nil } ? .seconds(60) : nil
   }
 }

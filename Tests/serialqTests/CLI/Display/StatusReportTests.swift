@@ -247,6 +247,14 @@ import Testing
     var report = StatusReport(empty: "default", hasOthers: false)
     report.counts = ["3 succeeded", "1 cancelled"]
     #expect(text(report.lines()) == "No job is running or waiting: 3 succeeded, 1 cancelled.")
+    let at = Timestamp(microseconds: 1_800_000_000_000_000)
+    report.finish = .init(at: at, age: .seconds(59))
+    #expect(text(report.lines()).hasSuffix("cancelled.\nFinished just now."))
+    report.finish = .init(at: at, age: .seconds(7_400), took: .seconds(65))
+    #expect(
+      text(report.lines()).hasSuffix(
+        "\nFinished 2h 03m ago (\(Humanize.moment(at))), after 1m 05s."))
+    #expect(report.interval == .seconds(60))
   }
 
   // Fails if a live display is not updated when the text of a time changes.
