@@ -22,6 +22,8 @@ package struct Waiting {
   /// Damaged lines not reported yet.
   private var damaged: [DamagedLine] = []
   private var shortage: String?
+  /// When the jobs ended that were open at the beginning.
+  private let openBefore: [JobID: Timestamp]
 
   /// Waits for these jobs, or for the whole queue if none is selected.
   ///
@@ -35,6 +37,8 @@ package struct Waiting {
     reader = JournalReader(folder)
     damaged = try reader.read().damaged
     ids = try reader.queue.jobs(selection, in: folder.name.text).map(\.id)
+    let open = reader.queue.openJobs.compactMap { job in job.ended.map { (job.id, $0) } }
+    openBefore = Dictionary(uniqueKeysWithValues: open)
     onlyID = selection.namesOneJob ? ids.first : nil
   }
 
@@ -94,6 +98,11 @@ package struct Waiting {
   package var unsuccessful: [Job] {
     ids.isEmpty
       ? queue.openJobs : ids.compactMap(queue.job).filter { $0.state != .succeeded }
+  }
+
+  /// When the open job ended, if that was before this wait for the whole queue.
+  package func endedBefore(_ job: Job) -> Timestamp? {
+    ids.isEmpty && job.ended == openBefore[job.id] ? job.ended : nil
   }
 
   /// Makes lines durable before they are reported: the runner leaves some to its next flush.

@@ -32,7 +32,16 @@ import Testing
     let failed = try scene.serialq("wait")
     #expect(failed.code == 1 && failed.errorText.contains("job 1 failed with exit code 3"))
     #expect(failed.errorText.hasSuffix("\nMark as seen: serialq ack --all\n"))
-    #expect(try scene.serialq("ack", "1").code == 0)
+    let old = #/job 1 failed with exit code 3 after \d\.\ds, just now, before this wait: exit 3\n/#
+    #expect(failed.errorText.contains(old))
+    #expect(try !scene.serialq("wait", "1").errorText.contains("before this wait"))
+    try scene.add("exit 4")
+    // The job that makes this wait fail now is not one of those before.
+    let both = try scene.serialq("wait").errorText
+    #expect(both.contains(old))
+    #expect(both.contains(#/job 2 failed with exit code 4 after \d\.\ds: exit 4\n/#))
+    #expect(try scene.serialq("ack", "--all").code == 0)
+    #expect(try scene.serialq().text.contains(#/2 failed\.\nFinished just now, after \d\.\ds\.\n/#))
     #expect(try scene.serialq("wait").code == 0)
     #expect(try scene.serialq("retry", "1").code == 0)
     #expect(try scene.serialq("wait").code == 1)

@@ -27,7 +27,8 @@ extension WaitCommand: Subcommand {
       """,
       """
       Without ids, waits for the whole queue, and exits with 1 if a job that failed or was skipped \
-      is open or a job still waits, else with 0. With --all, does so for all queues, also for those \
+      is open or a job still waits, else with 0; an open job that ended before is said to have done so. \
+      With --all, does so for all queues, also for those \
       that are created during the wait.
       """,
       """
@@ -135,7 +136,10 @@ extension WaitCommand: Subcommand {
     let failed = waiting.unsuccessful
     let place = queues == .all ? "queue \(waiting.queueName), " : ""
     for job in failed.suffix(5) {
-      session.output.message("serialq: \(place)job \(job.id) \(job.outcomeText): \(job.title)")
+      let age = waiting.endedBefore(job).map { Humanize.age(since: $0) }
+      let before = age.map { ", \($0), before this wait" } ?? ""
+      session.output.message(
+        "serialq: \(place)job \(job.id) \(job.outcomeText)\(before): \(job.title)")
     }
     if failed.count > 5 {
       let option = QueueName.option(for: waiting.queueName)

@@ -31,6 +31,11 @@ package enum Humanize {
     return (seconds < 3_600 ? "\(seconds / 60)m" : Self.duration(duration)) + " ago"
   }
 
+  /// Formats the age of a moment.
+  package static func age(since moment: Timestamp) -> String {
+    age(.microseconds(Clock.now().microseconds - moment.microseconds))
+  }
+
   /// Formats a date in the local time zone: `2026-11-21 10:00:00 CET`.
   package static func moment(_ moment: Timestamp) -> String {
     "\(moment.day) \(moment.time) \(moment.zone)"
@@ -48,7 +53,7 @@ package enum Humanize {
     return Self.duration(.seconds(rounded(600)))
   }
 
-  /// Parses `90`, `90s`, `1.5h`, `1h30m` or `7d`; `nil` for anything else and above a century.
+  /// Parses `90`, `90s`, `1.5h`, `1h30m` or `7d` to seconds; `nil` for anything else.
   ///
   /// More than ``longest`` may be any number above it.
   /// Rounds a fraction up to whole seconds: a time limit must not end a job early. Units descend,
@@ -112,7 +117,7 @@ package enum Humanize {
     (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
   }
 
-  /// The seconds in `90` or, if it is the last number, `1.5` of a unit; nil above a century.
+  /// The seconds in `90` or, if it is the last number, `1.5` of a unit.
   private static func seconds(_ number: Bytes, of unit: Int64, isLast: Bool) -> Int64? {
     let parts = number.split(
       separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
