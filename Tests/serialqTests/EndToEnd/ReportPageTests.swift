@@ -36,7 +36,7 @@ import Testing
     let shown = outcome.text
     #expect(shown.split(separator: "<td class=\"id\">").count == 8)
     #expect(shown.split(separator: "<article ").count == 4)
-    #expect(shown.contains("<title>serialq: default: 7 jobs, 3 failed</title>"))
+    #expect(shown.contains("<title>serialq: default: 7 jobs, 3 failed, 1 cancelled</title>"))
     #expect(!shown.contains("<script") && shown.contains("&lt;script&gt;document.title"))
   }
 

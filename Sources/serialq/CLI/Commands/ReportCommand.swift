@@ -17,7 +17,8 @@ extension ReportCommand: Subcommand {
     synopsis: ["report [options]"],
     description: [
       """
-      Draws a line for each job along one time scale, with a different sign for each state. Cuts \
+      Draws a line for each job, by id, along one time scale, with a different sign for each state; \
+      waiting jobs come last. Cuts \
       out long times in which nothing ran, says how long they were, and marks them with a colon \
       where the line has room. Times are local.
       """,

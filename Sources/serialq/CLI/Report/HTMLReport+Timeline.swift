@@ -12,6 +12,7 @@ extension HTMLReport {
     return """
       <section>
       <h2>Timeline</h2>
+      <p class="soft">\(report.orderText)</p>
       \(legend)
       <table>
       <thead><tr><th scope="col">Job</th><th scope="col">Command</th><th scope="col">State</th>\

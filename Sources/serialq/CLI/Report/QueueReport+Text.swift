@@ -2,10 +2,18 @@ import SerialqSystem
 
 // Text shared by the page and the terminal.
 extension QueueReport {
-  /// The result: `7 jobs, 2 failed`.
+  /// The result: `7 jobs, 2 failed, 1 cancelled`.
   var headline: String {
     if jobs == 0 { return "empty" }
-    return "\(jobs) job\(jobs == 1 ? "" : "s"), \(failures == 0 ? "none" : "\(failures)") failed"
+    let cancelled = counts.first { $0.state == .cancelled }.map { ", \($0.count) cancelled" } ?? ""
+    let failed = failures == 0 ? "none" : "\(failures)"
+    return "\(jobs) job\(jobs == 1 ? "" : "s"), \(failed) failed\(cancelled)"
+  }
+
+  /// The order of the rows.
+  var orderText: String {
+    timeline.rows.last?.job.state == .waiting
+      ? "Sorted by id, then waiting jobs in the order in which they will run." : "Sorted by id."
   }
 
   /// The period in which jobs ran, and the total time; nil if none ran.

@@ -23,6 +23,7 @@ struct TerminalReport {
     var lines = [StyledLine("Queue \(report.queue): ") + StyledLine(report.headline, mood)]
     if let text = report.periodText { lines.append(StyledLine(text)) }
     if let text = report.pauseText { lines.append(StyledLine(text, .yellow)) }
+    lines.append(StyledLine(report.orderText, .dim))
     if let text = report.earlierText { lines.append(StyledLine(text, .dim)) }
     return lines
   }
@@ -118,7 +119,7 @@ struct TerminalReport {
     for state in states {
       let entry =
         StyledLine("\(state.sign) ", state.color)
-        + StyledLine("\(counts[state] ?? 0) \(state.name)")
+        + StyledLine(counts[state].map { "\($0) \(state.name)" } ?? "\(state.name) before a retry")
       let line = lines[lines.count - 1]
       if line.width == 0 {
         lines[lines.count - 1] = entry

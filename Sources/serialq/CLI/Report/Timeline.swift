@@ -17,7 +17,7 @@ struct Timeline: Equatable {
     var to: Double
   }
 
-  /// In the order of the last starts, followed by waiting jobs in the order of running.
+  /// By id, followed by waiting jobs in the order of running.
   private(set) var rows: [Row]
   private(set) var scale: TimeScale
   /// The number of earlier jobs that are not drawn.
@@ -30,7 +30,7 @@ struct Timeline: Equatable {
 
   /// Shows the last `count` jobs that are not waiting, and the next waiting ones; O(n log n).
   init(_ queue: Queue, _ attempts: EarlierAttempts, at now: ClockReading, last count: Int) {
-    // By the last start, else the end or the date of adding.
+    // The latest are drawn: by the last start, else the end or the date of adding.
     let begun = queue.jobs.filter { $0.state != .waiting }.map { ($0, $0.started ?? $0.overSince) }
       .sorted { one, other in
         // Running jobs come last, even if the clock was set back.
@@ -41,7 +41,9 @@ struct Timeline: Equatable {
     let waiting = Array(queue.waiting.prefix(Self.mostWaiting))
     earlier = max(0, begun.count - count)
     later = queue.count(.waiting) - waiting.count
-    let drawn = (begun.suffix(count) + waiting).map { ($0, attempts.all(of: $0, at: now)) }
+    let drawn = (begun.suffix(count).sorted { $0.id < $1.id } + waiting).map {
+      ($0, attempts.all(of: $0, at: now))
+    }
     let scale = TimeScale(drawn.flatMap(\.1))
     self.scale = scale
     rows = drawn.map { job, attempts in

@@ -15,8 +15,9 @@ import Testing
   func everything() {
     #expect(
       text(.everything) == """
-        Queue default: 17 jobs, 4 failed
+        Queue default: 17 jobs, 4 failed, 1 cancelled
         2027-01-15 08:00:00 to 10:31:00 UTC, 3m 20s of run time
+        Sorted by id, then waiting jobs in the order in which they will run.
 
                                    2027-01-15 08:00:00                          10:31:00
          1 #  1m 00s  build: true  ###############       :              :
