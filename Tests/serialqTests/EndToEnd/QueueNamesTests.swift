@@ -58,11 +58,13 @@ import Testing
   @Test("pause and set make a queue, and report that it is empty")
   func made() throws {
     try scene.add("true")
-    for words in [["pause", "-q", "a"], ["set", "-q", "b", "keep", "3"]] {
+    for (words, message) in [
+      (["pause", "-q", "a"], "the new queue a is now paused; queues with jobs: default"),
+      (["set", "-q", "b", "keep", "3"], "queue b is empty\nQueues with jobs: default"),
+    ] {
       let first = try scene.serialq(words)
       #expect(first.code == 0)
-      #expect(
-        first.errorText == "serialq: queue \(words[2]) is empty\nQueues with jobs: default\n")
+      #expect(first.errorText == "serialq: \(message)\n")
       #expect(try scene.serialq(words).errors.isEmpty)
     }
   }

@@ -118,9 +118,12 @@ extension Session {
   }
 
   /// A line that names the queues that have jobs; nil if there are none.
+  func queuesWithJobs() -> String? { namesOfQueuesWithJobs().map { "Queues with jobs: \($0)" } }
+
+  /// The queues that have jobs; nil if there are none.
   ///
   /// Leaves out queues that cannot be read: this line is about a different queue.
-  func queuesWithJobs() -> String? {
+  func namesOfQueuesWithJobs() -> String? {
     guard let spool = try? self.spool(), let all = try? spool.queueNames() else { return nil }
     let names = all.filter { name in
       (try? spool.existingQueue(named: name)?.queue())?.jobs.isEmpty == false
@@ -128,7 +131,7 @@ extension Session {
     guard !names.isEmpty else { return nil }
     let shown = names.prefix(10).map(\.text).joined(separator: ", ")
     let rest = names.count > 10 ? " and \(names.count - 10) more; see: \(serialq) queues" : ""
-    return "Queues with jobs: \(shown)\(rest)"
+    return shown + rest
   }
 
   /// Explains that the queue is paused, and how to resume it.

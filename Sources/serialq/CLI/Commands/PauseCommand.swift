@@ -50,11 +50,14 @@ extension PauseCommand: Subcommand {
         if job.isCancelRequested { return "; job \(job.id) is being ended" }
         return "; job \(job.id) is \(job.suspendedSince == nil ? "" : "already ")suspended"
       }
-      session.confirm(
-        """
-        serialq: queue \(name.text) is \(isNews ? "now" : "already") paused\(jobs.joined())
-        """)
-      if isNew { session.reportNoJobs(in: name.text) }
+      let paused = "is \(isNews ? "now" : "already") paused\(jobs.joined())"
+      let text = "serialq: \(isNew ? "the new queue" : "queue") \(name.text) \(paused)"
+      // The name may be mistyped.
+      if isNew, let others = session.namesOfQueuesWithJobs() {
+        session.output.message("\(text); queues with jobs: \(others)")
+      } else {
+        session.confirm(text)
+      }
     }
     return .success
   }
