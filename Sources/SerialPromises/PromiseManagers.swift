@@ -19,7 +19,11 @@ public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
 
   private struct State {
     var entries: [Key: Entry] = [:]
+    /// The number of managers that were made.
+    var made = 0
     var isClosed = false
+
+    var managers: [PromiseManager] { entries.values.compactMap(\.manager) }
   }
 
   /// Retained by a manager: removes its entry when the manager is released.
@@ -84,6 +88,7 @@ public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
     return state.withLock { state in
       if let other = state.entries[key]?.manager { return other }
       state.entries[key] = Entry(made, removal)
+      state.made += 1
       // Before another thread sees it.
       made.order.withLock { order in
         order.retain(removal)
@@ -102,42 +107,58 @@ public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
   /// ```
   public var keys: [Key] { state.withLock { Array($0.entries.keys) } }
 
-  private var managers: [PromiseManager] {
-    state.withLock { state in state.entries.values.compactMap(\.manager) }
-  }
+  private var managers: [PromiseManager] { state.withLock { $0.managers } }
 
   /// The number of waiting steps of all managers, not counting the running ones.
   ///
-  /// Takes time proportional to the number of managers.
+  /// Takes time proportional to the number of managers, which are counted one after another: a step that
+  /// is added or starts meanwhile may be counted or not.
   ///
   /// ```swift
   /// let backlog = "\(accounts.waitingCount) to go"
   /// ```
   public var waitingCount: Int { managers.reduce(0) { $0 + $1.waitingCount } }
 
-  /// Waits until no step of any manager runs or waits.
+  /// Waits until no step of any manager runs or waits, all at the same moment.
   ///
-  /// As ``PromiseManager/idle()`` does, it returns early if the calling task is canceled, or is part of a
-  /// running step of one of the managers, which is reported.
+  /// A step may add steps for any key: all of them are waited for. While other code adds steps without a
+  /// pause, it may not return. As ``PromiseManager/idle()`` does, it returns early if the calling task is
+  /// canceled, or is part of a running step of one of the managers, which is reported.
+  ///
+  /// Takes time proportional to the number of managers, again each time that a step was added meanwhile.
   ///
   /// ```swift
   /// accounts["alice"].add { then in download { then() } }
   /// await accounts.idle()
   /// ```
   nonisolated(nonsending) public func idle() async {
-    while true {
-      // Steps may add steps for other keys meanwhile.
-      let busy = managers.filter { !$0.isIdle }
-      if busy.isEmpty { return }
-      for manager in busy {
-        let isDeadlocked = RunningStep.deadlockedStep(manager.order) != nil
-        await manager.idle()
-        if isDeadlocked || Task.isCancelled { return }
+    while !Task.isCancelled {
+      var (managers, made) = state.withLock { ($0.managers, $0.made) }
+      // Read twice: a step that adds one to a manager that was read before, and then ends, changes the
+      // sum. If the sums are equal, all managers were idle between the two.
+      let sum = self.sum(made, managers)
+      if sum != nil, sum == self.sum(state.withLock { $0.made }, managers) { return }
+      // Before the wait for another manager, which may wait for this step. Reports it.
+      for manager in managers where RunningStep.deadlockedStep(manager.order) != nil {
+        return await manager.idle()
       }
+      // Each is released when it is idle: its key may not be used again.
+      while let manager = managers.popLast() { await manager.idle() }
+    }
+  }
+
+  /// The number of managers that were made, and of all steps that were added to these; nil if one of these is
+  /// not idle.
+  private func sum(_ made: Int, _ managers: [PromiseManager]) -> Int? {
+    managers.reduce(made as Int?) { sum, manager in
+      sum.flatMap { sum in manager.order.withLock { $0.isIdle ? sum + $0.queue.end : nil } }
     }
   }
 
   /// Cancels all steps of all managers, as ``PromiseManager/cancelAll()`` does.
+  ///
+  /// Cancels every step that was added before. One that is added meanwhile, also by a step that ends because of
+  /// this, may be canceled or not.
   ///
   /// ```swift
   /// accounts.cancelAll()
@@ -147,9 +168,9 @@ public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
     for manager in managers { manager.cancelAll() }
   }
 
-  /// Closes the managers of all keys, which refuse further steps.
+  /// Closes the managers of all keys, also of those that are used later, which refuse further steps.
   ///
-  /// Steps that were added before still run.
+  /// When it returns, all of them refuse. Steps that were added before still run.
   ///
   /// ```swift
   /// accounts.close()

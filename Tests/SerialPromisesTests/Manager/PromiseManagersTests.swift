@@ -172,6 +172,52 @@ struct PromiseManagersTests {
     #expect(managers.keys.allSatisfy { managers[$0].isIdle })
   }
 
+  // Fails if `idle` reads each manager once. It is kept before the second manager, while a step of that adds
+  // one to the first, and ends: in almost every round, it has read the first before.
+  @Test("idle waits for a step that is added to a key that it has read before, by one that ends")
+  func addedBehind() async {
+    for _ in 1...20 {
+      let (managers, last, next) = (PromiseManagers<Int>(), Taken(), Taken())
+      let both = [managers[1], managers[2]]
+      // In the order in which `idle` reads them.
+      let (first, second) = (managers[managers.keys[0]], managers[managers.keys[1]])
+      second.add(last.handler)
+      let (began, ended) = (Gate(), Gate())
+      await onNewThread {
+        second.order.withLock { _ in
+          Task.detached {
+            began.open()
+            await managers.idle()
+            ended.open()
+          }
+          began.block()
+          yieldToOthers()
+          first.add(next.handler)
+        }
+        last.with { $0() }
+      }
+      while !ended.isOpen, first.order.withLock({ $0.waiters.isEmpty }) { await Task.yield() }
+      #expect(!ended.isOpen)
+      next.call()
+      await ended.passed()
+      withExtendedLifetime(both) {}
+    }
+  }
+
+  // Hangs if `idle` waits for another manager first, whose step waits for the one that calls it.
+  @Test("idle in a step of one of them is reported, also if the others wait for that step")
+  func idleWhileOthersWait() async throws {
+    let reports = Reports()
+    let managers = PromiseManagers<Int> { _ in PromiseManager(diagnostics: reports.place) }
+    let taken = (1...8).map { _ in Taken() }
+    for (key, taken) in taken.enumerated() { managers[key].add(taken.handler) }
+    try await managers[8].withTurn("own") {
+      await managers.idle()
+      for taken in taken { taken.call() }
+    }
+    #expect(reports.all == [.deadlock(StepIdentity(id: 1, name: "own"))])
+  }
+
   // Hangs if `idle` waits for the step that calls it, or for ever in a canceled task.
   @Test("idle in a step of one of them is reported; it returns if its task is canceled")
   func idleInAStep() async throws {

@@ -17,6 +17,7 @@ struct Violation: Sendable {
     case silence = "a step failed, nothing received the failure, and it was not reported"
     case policy = "a cancellation counted as a failure for the policy"
     case diagnostic = "an unexpected diagnostic"
+    case busy = "the managers of all keys were reported idle, although one was at work all the time"
     case context = "work saw task-local values of another step's caller, or not those of its own"
   }
 
@@ -67,6 +68,9 @@ struct Books {
 
   /// The counted pieces that have begun and not ended, for each manager.
   private var inside: [[Int]]
+
+  /// The number of times that no work was known that keeps the manager of a key from being idle.
+  private var pauses = 0
   private var runs: [Int]
   private var hasBegun: [Bool]
   private var lastRank: [[Int]]
@@ -175,9 +179,26 @@ struct Books {
     active -= 1
     // Also if the step turned out to be refused in the meantime.
     if let index = inside[manager].firstIndex(of: piece) { inside[manager].remove(at: index) }
+    if pausesIfBusy == nil { pauses += 1 }
     if isOver, facts.isCounted[piece], !isRefused, !mayContinue(step) {
       report(.late, "\(name(piece)) ran after its step had ended")
     }
+  }
+
+  // MARK: Idleness
+
+  /// The number of pauses so far, if work has not ended that keeps the manager of a key from being idle.
+  var pausesIfBusy: Int? {
+    let isBusy = scenario.managers.indices.contains { manager in
+      scenario.managers[manager].isOfKey
+        && inside[manager].contains { !mayContinue(scenario.pieces[$0].step) }
+    }
+    return isBusy ? pauses : nil
+  }
+
+  /// The managers of all keys were reported idle, after a wait that began with `pausesIfBusy`.
+  mutating func foundIdle(since pauses: Int?) {
+    if let pauses, pauses == self.pauses { report(.busy, activePieces.joined(separator: ", ")) }
   }
 
   // MARK: Listeners

@@ -255,6 +255,8 @@ enum Action: Sendable {
   case awaitOutcome(Int)
   /// Awaits that the manager of the step is idle.
   case awaitIdle(Int)
+  /// Awaits that the managers of all keys are idle, for a listener of the step.
+  case awaitAllIdle(Int)
   case dropHandle(Int)
   case dropPromise(Int)
   case dropManager(Int)

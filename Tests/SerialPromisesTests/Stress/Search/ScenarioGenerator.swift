@@ -115,7 +115,7 @@ struct ScenarioGenerator {
     case 53..<56: return features.cancels ? .cancelTasks(step) : nil
     case 56..<60: return features.wants ? .wait(step, isLimited: chance(30)) : nil
     case 60..<63: return .awaitOutcome(step)
-    case 63: return .awaitIdle(step)
+    case 63: return chance(50) ? .awaitIdle(step) : .awaitAllIdle(step)
     case 64..<67: return features.drops ? .dropHandle(step) : nil
     case 67..<70: return features.drops ? .dropPromise(step) : nil
     case 70: return features.drops ? .dropManager(manager) : nil

@@ -118,6 +118,20 @@ import Testing
       Case("with the values of another caller", [.context]) {
         $0.enter(0, isOver: false, isRefused: false, caller: 1)
       },
+      Case("begun on one key before it ended on the other, and all found idle", [.busy]) {
+        $0.begin(0)
+        let pauses = $0.pausesIfBusy
+        $0.begin(3)
+        $0.leave(0, isOver: false, isRefused: false)
+        $0.foundIdle(since: pauses)
+      },
+      Case("begun on one key after it ended on the other, and all found idle", []) {
+        $0.begin(0)
+        let pauses = $0.pausesIfBusy
+        $0.leave(0, isOver: false, isRefused: false)
+        $0.begin(3)
+        $0.foundIdle(since: pauses)
+      },
       Case("not at all", [.lost]) { $0.audit(0, .succeeded, promise: nil) },
       Case("not at all though nothing canceled it", [.lost]) {
         $0.audit(0, .failed, promise: nil)
@@ -190,7 +204,7 @@ extension Scenario {
   /// The third is a step of both managers. The fourth fails.
   fileprivate init(ofClosures actions: [Action], limit: Int) {
     let numbers = [0, 1, 2, 3]
-    let manager = ManagerPlan(policy: .continue, isOnQueue: false)
+    let manager = ManagerPlan(policy: .continue, isOnQueue: false, isOfKey: true)
     self.init(
       seed: 0, managers: [manager, manager],
       steps: numbers.map { piece in

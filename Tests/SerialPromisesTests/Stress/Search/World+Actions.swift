@@ -33,7 +33,8 @@ extension World {
     case .cancelTasks(let step): for task in entry(step).tasks { task.cancel() }
     case .release(let step): release(step)
     case .advance(let time): clock.advance(by: .milliseconds(time))
-    case .start, .startLink, .listen, .await, .awaitAll, .wait, .awaitOutcome, .awaitIdle:
+    case .start, .startLink, .listen, .await, .awaitAll, .wait, .awaitOutcome, .awaitIdle,
+      .awaitAllIdle:
       demand(action)
     }
   }
@@ -83,6 +84,15 @@ extension World {
         for (step, plan) in scenario.steps.enumerated() where plan.manager == number {
           checkCancellation(step, entry(step))
         }
+        notify(listener, nil)
+      }
+    case .awaitAllIdle(let step):
+      guard let keys = keys.withLock({ $0 }) else { return }
+      let listener = expect(step, "a task that awaits that all keys are idle")
+      Task { [self] in
+        let pauses = books.withLock { $0.pausesIfBusy }
+        await keys.idle()
+        books.withLock { $0.foundIdle(since: pauses) }
         notify(listener, nil)
       }
     default: break

@@ -90,7 +90,7 @@ final class World: Sendable {
   let elsewhere = DispatchQueue(label: "elsewhere", attributes: .concurrent)
 
   private let managers: Locked<[PromiseManager?]>
-  private let keys: Locked<PromiseManagers<Int>?>
+  let keys: Locked<PromiseManagers<Int>?>
 
   /// Managers that the scenario dropped, and that a task or a step may keep alive.
   private let dropped = Locked<[Int: WeakManager]>([:])
