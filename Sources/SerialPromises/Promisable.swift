@@ -123,10 +123,7 @@ extension Work {
   consuming func marked() -> Work {
     #if DEBUG
       return Work { [call] then in
-        // Not within the mark of an outer handler on the stack, which does not wait for this step.
-        let token = then.token
-        let mark = RunningStep(lock: token.lock, id: token.id, outer: nil, isOfHandler: true)
-        RunningStep.local.withValue(mark) { call(then) }
+        RunningStep.local.withValue(RunningStep(handlerOf: then)) { call(then) }
       }
     #else
       return self

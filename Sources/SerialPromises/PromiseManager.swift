@@ -102,9 +102,9 @@ public final class PromiseManager: StepRunner {
   /// manager.add { then in download { then() } }
   /// ```
   ///
-  /// In debug builds, a `Task` that the handler starts belongs to the step while the step runs: waiting for the
+  /// In debug builds, a `Task` that the handler starts belongs to the step until `then` is called: waiting for the
   /// manager in it, for instance with `run`, fails with ``PromiseError/deadlock(_:)``, even if the step does not
-  /// wait for the task. Use `Task.detached`, or ``enqueue(_:at:file:line:_:)``.
+  /// wait for the task. Call `then` before, or use `Task.detached` or ``enqueue(_:at:file:line:_:)``.
   ///
   /// - Parameter handler: The work; it must call `then`. A closure isolated to an actor, for instance one
   ///   in code of the main actor, runs on that actor.

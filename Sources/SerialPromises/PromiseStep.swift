@@ -14,7 +14,7 @@ private let hasEnqueued = Atomic(false)
 extension RunningStep {
   /// The steps of these scopes; nil if there is none.
   static func of(_ scopes: [WorkScope]) -> RunningStep? {
-    scopes.reduce(nil) { $1.runningStep(in: $0) }
+    scopes.reduce(nil) { RunningStep(lock: $1.turn, id: $1.then.token.id, outer: $0) }
   }
 }
 

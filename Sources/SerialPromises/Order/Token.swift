@@ -66,8 +66,11 @@ final class Token: Sendable {
     // `isKnownUniquelyReferenced` has no acquire semantics: without the fence, a call on another
     // thread could be missed.
     atomicMemoryFence(ordering: .acquiring)
-    return callState.load(ordering: .acquiring) == CallState.called
+    return isCalled
   }
+
+  /// Whether `then` has been called so far.
+  var isCalled: Bool { callState.load(ordering: .acquiring) == CallState.called }
 
   /// Records a call of `then`.
   ///

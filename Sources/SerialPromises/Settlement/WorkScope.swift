@@ -52,11 +52,4 @@ final class WorkScope: @unchecked Sendable {
       }
     SharedLocks.withLock(for: self) { self.ending = ending }
   }
-
-  /// Creates a mark for this work, for the detection of deadlocks.
-  ///
-  /// `outer` are the steps that wait for this one.
-  func runningStep(in outer: RunningStep?) -> RunningStep {
-    RunningStep(lock: then.token.lock, id: then.token.id, outer: outer)
-  }
 }

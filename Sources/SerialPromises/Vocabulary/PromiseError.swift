@@ -44,8 +44,8 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// A step waits for something that can happen only after the step has ended.
   ///
-  /// Debug builds also report it in a `Task` that a step's handler starts, even if the step does not wait for
-  /// the task; see <doc:LifeOfAStep#Deadlocks>.
+  /// Debug builds also report it in a `Task` that a step's handler starts, until `then` is called, even if the
+  /// step does not wait for the task; see <doc:LifeOfAStep#Deadlocks>.
   case deadlock(StepIdentity)
 
   /// The operation did not finish within the given time.

@@ -38,5 +38,49 @@ import Testing
       // Today's manager has to be freed, because its tasks retain it.
       if !isOver { last.with { $0() } }
     }
+
+    // Fails if the mark of a handler lasts until the handler has returned, or a mark of another manager hides
+    // the call. The handler is held until the task waits for its end, or has an error.
+    @Test(
+      "a task that a step's handler starts may wait for its own manager when `then` was called",
+      arguments: [true, false], ["run", "turn", "idle", "nested run"])
+    func afterThen(isCalledByTask: Bool, _ way: String) async {
+      let (reports, log, ended) = (Reports(), Log<String>(), Gate())
+      let manager = PromiseManager(diagnostics: reports.place)
+      onOwnThread {
+        manager.add { then in
+          if !isCalledByTask { then() }
+          Task {
+            if isCalledByTask { then() }
+            do {
+              switch way {
+              case "run": try await manager.run {}
+              case "turn": try await manager.withTurn {}
+              case "idle": await manager.idle()
+              default: try await PromiseManager().run { try await manager.run {} }
+              }
+            } catch { log.append("\(error)") }
+            ended.open()
+          }
+          while !ended.isOpen, manager.waitingCount == 0,
+            manager.order.withLock({ $0.waiters.isEmpty })
+          {
+            yieldToOthers(1)
+          }
+        }
+      }
+      await ended.passed()
+      #expect(log.all.isEmpty && reports.all.isEmpty)
+    }
+
+    // Fails if the mark of a task retains the `then` of its step: the step waits for the task.
+    @Test("a task that a step's handler starts does not keep its step from being abandoned")
+    func abandoned() async {
+      let (manager, gate) = (PromiseManager(diagnostics: .silent), Gate())
+      let handle = manager.add { _ in Task { await gate.passed() } }
+      let isOver = await eventually { manager.isIdle }
+      #expect(isOver && text(handle.state).hasPrefix("failed"))
+      gate.open()
+    }
   }
 #endif
