@@ -5,11 +5,11 @@ extension Promise {
   ///
   /// For command-line code and tests.
   ///
-  /// Demands the promise. Without a timeout, it stops the program with a message if the wait would
-  /// deadlock: in a handler that the promise depends on, and on the main thread if a dependency
-  /// needs that thread (a handler or work of the main actor, or of `on: .main`). The check covers
-  /// the dependencies at the beginning of the wait. It cannot cover promises that handlers return
-  /// later.
+  /// Demands the promise. Stops the program with a message if the wait would deadlock: in a handler that
+  /// the promise depends on, and on the main thread if a dependency needs that thread (a handler or work of the
+  /// main actor, or of `on: .main`). With a timeout, it reports ``Diagnostic/blockingWait(_:)`` instead, and waits.
+  /// The check covers the dependencies at the beginning of the wait. It cannot cover promises that handlers
+  /// return later.
   ///
   /// In a handler and on the main thread, takes time proportional to the number of dependencies.
   ///
@@ -32,10 +32,9 @@ extension Promise {
       return step ?? RunningStep.deadlockedStep(order)
     }
     if let deadlock { throw PromiseError.deadlock(deadlock) }
-    // With a timeout, the wait ends.
-    if timeout == nil, let reason = core.deadlockReason() {
-      // Not `preconditionFailure`: release builds omit its message.
-      fatalError("\(core.origin.identity) was waited for \(reason)")
+    if let reason = core.deadlockReason() {
+      let text = "\(core.origin.identity) was waited for \(reason)"
+      core.origin.diagnostics.reportBlockingWait(timeout, text)
     }
     // The promises that wait for this thread may include one that settles this promise.
     Trampoline.current?.handOver()

@@ -99,13 +99,19 @@ extension PromiseManager {
   ///
   /// For command-line code and tests.
   ///
-  /// Do not call it on the queue of the manager's handlers, or in asynchronous code. Without a
-  /// timeout, it stops the program with a message if it would block the main thread, which the
-  /// manager's handlers need.
+  /// Do not call it on the queue of the manager's handlers, or in asynchronous code. If it would block the
+  /// main thread, where a step has to run, it stops the program with a message; with a timeout, it reports
+  /// ``Diagnostic/blockingWait(_:)``, and waits. Add the steps and wait in a function that is not of the main
+  /// actor: the closures at the top level of `main.swift` are.
   ///
   /// ```swift
-  /// manager.add { then in download { then() } }
-  /// try manager.waitUntilIdle(timeout: .seconds(60))
+  /// func downloadTwice() throws {
+  ///   let manager = PromiseManager()
+  ///   manager.add { then in download { then() } }
+  ///   manager.add { then in download { then() } }
+  ///   try manager.waitUntilIdle(timeout: .seconds(60))
+  /// }
+  /// try downloadTwice()
   /// ```
   ///
   /// - Parameter timeout: The maximum time to wait; nil means no limit.
@@ -116,11 +122,12 @@ extension PromiseManager {
     let thread = ThreadIdentity()
     let step = order.withLock { $0.isHandling(on: thread) ? $0.runningStep : nil }
     if let step = step ?? RunningStep.deadlockedStep(order) { throw .deadlock(step) }
-    if timeout == nil, MainQueue.isBlockedByWait, order.needsMainQueue {
-      fatalError(
+    if MainQueue.isBlockedByWait, order.needsMainQueue {
+      (diagnostics ?? .shared).reportBlockingWait(
+        timeout,
         """
-        a manager was waited for on the main thread, where a step of it has to run; \
-        await `idle()`, or wait on another thread
+        a manager was waited for on the main thread, where a step of it has to run; await `idle()`, \
+        wait on another thread, or add the steps in a function that is not of the main actor
         """)
     }
     let ticket = Locked<Waiters.Ticket?>(nil)

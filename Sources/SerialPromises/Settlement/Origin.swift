@@ -3,21 +3,21 @@ final class Origin: Sendable {
   let name: String?
   private let file: StaticString
   private let line: UInt
-  private let diagnostics: DiagnosticHandler?
+  private let handler: DiagnosticHandler?
 
   init(_ name: String?, _ file: StaticString, _ line: UInt, _ diagnostics: DiagnosticHandler? = nil)
   {
     self.name = name
     self.file = file
     self.line = line
-    self.diagnostics = diagnostics
+    handler = diagnostics
   }
 
   var identity: PromiseIdentity {
     PromiseIdentity(name: name, file: file.description, line: line)
   }
 
-  func report(_ diagnostic: Diagnostic) {
-    (diagnostics ?? .shared).report(diagnostic)
-  }
+  var diagnostics: DiagnosticHandler { handler ?? .shared }
+
+  func report(_ diagnostic: Diagnostic) { diagnostics.report(diagnostic) }
 }

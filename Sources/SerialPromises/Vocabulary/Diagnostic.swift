@@ -41,6 +41,12 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
   /// A step awaited its own manager. The call returned immediately instead of deadlocking.
   case deadlock(StepIdentity)
 
+  /// A wait with a timeout blocks its thread, where something that it waits for has to run first. It cannot
+  /// succeed, unless that is canceled.
+  ///
+  /// The text says what was waited for, and what to do. Without a timeout, the program stops with it.
+  case blockingWait(String)
+
   /// A progress value was ignored because it decreased or was outside 0…1.
   case progressIgnored(StepIdentity, current: Double, reported: Double)
 
@@ -88,6 +94,8 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
       "a step was refused and will not run: \(error)"
     case .deadlock(let step):
       "\(PromiseError.deadlock(step))"
+    case .blockingWait(let text):
+      text
     case .progressIgnored(let step, let current, let reported):
       "\(step) reported progress \(reported) after \(current); ignored, progress rises from 0 to 1"
     case .promiseProgressIgnored(let promise, let current, let reported):
@@ -175,6 +183,14 @@ public struct DiagnosticHandler: Sendable {
   /// }
   /// ```
   public let report: @Sendable (Diagnostic) -> Void
+
+  /// Reports a wait that blocks what it waits for or, without a timeout, stops the program.
+  func reportBlockingWait(_ timeout: Duration?, _ text: String) {
+    // Not `preconditionFailure`: release builds omit its message.
+    guard let timeout else { fatalError(text) }
+    // With a timeout of 0, nothing is waited for.
+    if timeout > .zero { report(.blockingWait(text)) }
+  }
 
   /// Creates a handler from a closure.
   ///

@@ -117,6 +117,19 @@ struct StepsOnActorTests {
     try manager.waitUntilIdle()
   }
 
+  // Fails if the wait ends by its timeout without a report.
+  @MainActor
+  @Test("waitUntilIdle with a timeout on the main thread reports that a step has to run there")
+  func blockingWait() {
+    let reports = Reports()
+    let manager = PromiseManager(diagnostics: reports.place)
+    for _ in 1...2 { manager.add { then in DispatchQueue.global().async { then() } } }
+    #expect(throws: PromiseError.timedOut(.milliseconds(1))) {
+      try manager.blockUntilIdle(timeout: .milliseconds(1))
+    }
+    #expect(reports.all.count == 1 && "\(reports.all)".contains("main thread"))
+  }
+
   // Fails if the next handler runs inside the call of `then`: its `then` is forgotten, and its step fails.
   @MainActor
   @Test("a delegate of the main actor may call its then and forget it afterwards")

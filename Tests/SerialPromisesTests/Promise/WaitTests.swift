@@ -178,19 +178,24 @@ struct WaitTests {
   @MainActor
   private static func blocking(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
 
-  // Traps if a wait that ends counts as a deadlock.
+  // Traps if a wait that ends counts as a deadlock; fails if it ends without a report of its reason.
   @Test("wait with a timeout throws where it would otherwise deadlock", .shows(Promising.wait))
   func timeoutInHandler() async {
-    let (timedOut, promise) = (PromiseError.timedOut(.milliseconds(1)), Promise<Int> { 1 })
+    let (timedOut, reports) = (PromiseError.timedOut(.milliseconds(1)), Reports())
+    let promise = Promise<Int>("own", diagnostics: reports.place) { 1 }
     let later = promise.map { _ in try promise.map { $0 }.wait(timeout: .milliseconds(1)) }
     #expect(await later.outcome == "failed \(timedOut)")
-    #expect(await Self.waitingOnMain() == "failed \(timedOut)")
+    #expect(await Self.waitingOnMain(reports) == "failed \(timedOut)")
+    let reasons = reports.all.map { "\($0)" }
+    #expect(reasons.count == 2)
+    #expect(reasons.first?.contains("\"own\" was waited for in a handler") == true)
+    #expect(reasons.last?.contains("was waited for on the main thread") == true)
   }
 
   @MainActor
-  private static func waitingOnMain() -> String {
+  private static func waitingOnMain(_ reports: Reports) -> String {
     // Created here, because its handler cannot run before this function has returned.
-    let promise = Promise.value(1).map { @MainActor value in value }
+    let promise = Promise<Int>(diagnostics: reports.place) { 1 }.map { @MainActor value in value }
     do { return "\(try promise.wait(timeout: .milliseconds(1)))" } catch {
       return "failed \(error)"
     }
