@@ -1,6 +1,9 @@
 extension PromiseManager {
   /// Returns the events of the manager from now on, in order.
   ///
+  /// Call it before the first `add`: a step that was added or has started before sends only its later events.
+  /// Each step that is added later ends with one ``StepEvent/finished(_:_:duration:)``.
+  ///
   /// Has no cost without a listener. A listener that is too slow loses events and never delays the
   /// queue. The sequence ends after the last events when the manager is released; listening does
   /// not retain the manager. In a canceled task, the sequence ends immediately.
@@ -8,11 +11,13 @@ extension PromiseManager {
   /// ```swift
   /// let events = manager.events()
   /// manager.add("upload") { then in upload(file) { error in then(error) } }
-  /// for await event in events {
-  ///   if case .finished(let step, let outcome, _) = event {
-  ///     show("\(step) \(outcome)")
+  /// listening: for await event in events {
+  ///   switch event {
+  ///   case .added(let step): show("\(step) waits")
+  ///   case .started(let step): show("\(step) runs")
+  ///   case .finished(let step, let outcome, _): show("\(step) \(outcome)")
+  ///   case .idle: break listening
   ///   }
-  ///   if case .idle = event { break }
   /// }
   /// ```
   ///

@@ -970,7 +970,7 @@ extension SerialOrder {
     _ id: Int, in segment: Segment, endsWork: Bool, _ consequences: inout Consequences?
   ) {
     segment.slot(id).pointee.stage = .over
-    feed?.append(.cancelled(segment.identity(of: id)), &consequences)
+    feed?.append(.finished(segment.identity(of: id), .cancelled, duration: nil), &consequences)
     close(id, in: segment, .cancelled, endsWork: endsWork, isReceived: true, &consequences)
   }
 

@@ -1,13 +1,14 @@
 /// A change in a manager or one of its steps.
 ///
+/// Each step that was added ends with one ``finished(_:_:duration:)``, whether it has started or not.
+///
 /// ```swift
-/// for await event in events {
+/// listening: for await event in events {
 ///   switch event {
 ///   case .added(let step): show("\(step) waits")
 ///   case .started(let step): show("\(step) runs")
 ///   case .finished(let step, let outcome, _): show("\(step) \(outcome)")
-///   case .cancelled(let step): show("\(step) will not run")
-///   case .idle: return
+///   case .idle: break listening
 ///   }
 /// }
 /// ```
@@ -16,10 +17,9 @@ public enum StepEvent: Sendable {
   case added(StepIdentity)
   /// A step's handler is about to be called.
   case started(StepIdentity)
-  /// A running step ended. The duration is nil if there was no listener when the step started.
+  /// A step ended: a running one, or one that was canceled while it waited, and will not run. The duration
+  /// is nil if the step has not started, or there was no listener when it did.
   case finished(StepIdentity, StepOutcome, duration: Duration?)
-  /// A waiting step was canceled and will not run.
-  case cancelled(StepIdentity)
   /// No step runs or waits.
   case idle
 }

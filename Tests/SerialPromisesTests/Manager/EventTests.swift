@@ -11,7 +11,6 @@ struct EventTests {
     case .started(let step): "started \(step.id)"
     case .finished(let step, let outcome, let duration):
       "finished \(step.id) \(outcome.stage)\(duration == nil ? " since unknown" : "")"
-    case .cancelled(let step): "cancelled \(step.id)"
     case .idle: "idle"
     }
   }
@@ -40,10 +39,46 @@ struct EventTests {
       manager.cancelAll()
     }
     let expected = [
-      "added 2", "added 3", "cancelled 2", "finished 1 succeeded since unknown", "started 3",
-      "finished 3 failed", "idle",
+      "added 2", "added 3", "finished 2 cancelled since unknown",
+      "finished 1 succeeded since unknown", "started 3", "finished 3 failed", "idle",
     ]
     #expect(await rest(events) == expected)
+  }
+
+  // Fails if a step that was canceled while it waited, or that has timed out, has no such event, or two.
+  @Test("each step that was added has one event of its end, whether it has started or not")
+  func ends() async {
+    let (clock, ends) = (ManualClock(), Log<String>())
+    let events: AsyncStream<StepEvent>
+    do {
+      let manager = PromiseManager(onFailure: .cancelRest, diagnostics: .silent)
+      events = manager.events()
+      let (slow, failing) = (Taken(), Taken())
+      let limited = Step(nil, slow.handler).timeout(.seconds(1), clock: clock)
+      let timedOut = manager.add(limited)
+      manager.add { then in then() }
+      manager.add(Promise { 1 })
+      await clock.slept.passed()
+      clock.advance(by: .seconds(1))
+      _ = await timedOut.outcome
+      slow.call()
+      manager.add(failing.handler)
+      manager.add { then in then() }.cancel()
+      failing.call(Failed())
+      manager.pause()
+      manager.add { then in then() }
+    }
+    for await event in events {
+      if case .added(let step) = event { ends.append("\(step.id)") }
+      if case .finished(let step, let outcome, _) = event {
+        ends.append("\(step.id) \(outcome.stage)")
+      }
+    }
+    let expected = [
+      "1", "1 failed", "2", "2 cancelled", "3", "3 cancelled", "4", "4 failed", "5", "5 cancelled",
+      "6", "6 cancelled",
+    ]
+    #expect(ends.all.sorted() == expected)
   }
 
   // Fails if two threads deliver events at the same time.
@@ -78,7 +113,6 @@ struct EventTests {
         running -= 1
         #expect((step.id, running) == (finished, 0))
         #expect(duration != nil)
-      case .cancelled: Issue.record("nothing was canceled")
       case .idle:
         #expect(!isIdle && running == 0 && finished == added)
         isIdle = true

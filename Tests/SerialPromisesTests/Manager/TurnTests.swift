@@ -357,7 +357,7 @@ struct TurnTests {
       switch event {
       case .added(let step), .started(let step), .finished(let step, _, _):
         names.append(step.name ?? "none")
-      case .cancelled, .idle: names.append("idle")
+      case .idle: names.append("idle")
       }
       if names.last == "idle" { break }
     }

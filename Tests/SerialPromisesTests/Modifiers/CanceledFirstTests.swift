@@ -128,7 +128,7 @@ struct CanceledFirstTests {
       let first = way == .cancelRest ? 2 : 1
       let listener = Task.detached {
         for await event in round.events {
-          guard case .cancelled(let step) = event else { continue }
+          guard case .finished(let step, .cancelled, _) = event else { continue }
           if case .pending = round.promises[step.id - first].state { round.pending.append(step.id) }
           if step.id - first == round.promises.count - 1 { return }
         }

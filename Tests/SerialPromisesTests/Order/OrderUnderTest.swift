@@ -244,7 +244,6 @@ struct OrderUnderTest {
     case .added(let step): "added \(step.id)"
     case .started(let step): "started \(step.id)"
     case .finished(let step, let outcome, _): "finished \(step.id) \(outcome.stage)"
-    case .cancelled(let step): "cancelled \(step.id)"
     case .idle: "idle"
     }
   }

@@ -529,7 +529,7 @@ extension ReferenceModel {
   private mutating func cancelled(_ id: Int) {
     steps[id - 1].stage = .cancelled
     if isWatched { notified.append("\(id) cancelled") }
-    publish("cancelled \(id)")
+    publish("finished \(id) cancelled")
   }
 
   private mutating func cancel(_ id: Int) -> String {

@@ -103,7 +103,9 @@ struct CancelWhileStartingTests {
       return events
     }
     var cancelled: [Int] = []
-    for await event in make() { if case .cancelled(let step) = event { cancelled.append(step.id) } }
+    for await event in make() {
+      if case .finished(let step, .cancelled, _) = event { cancelled.append(step.id) }
+    }
     #expect(cancelled.sorted() == [1, 2])
   }
 }
