@@ -84,6 +84,10 @@ extension StepHandle {
   /// - Returns: Whether the step was waiting; otherwise the call has no effect.
   @discardableResult
   public func move(to place: StepPlace) -> Bool {
-    record.lock.transition { order, _ in order.move(id, record, to: place) != nil }
+    record.lock.transition { order, consequences in
+      guard order.move(id, record, to: place) != nil else { return false }
+      order.takeBackElsewhere(&consequences)
+      return true
+    }
   }
 }

@@ -208,10 +208,8 @@ public final class PromiseManager: StepRunner {
   /// Whether `startTurn` runs handlers before it returns.
   var runsOnThisThread: Bool { queue == nil }
 
-  /// As `startTurn`, on another thread.
-  func continueElsewhere() {
-    (queue ?? .global()).async { self.drain(.all) }
-  }
+  // Not by a dispatch: code in a task, and a manager without waiting steps, need no thread.
+  func continueElsewhere() { drain(.none) }
 
   /// Runs handlers until a step does not end with its handler, or the time limit of the turn
   /// passes.
@@ -256,13 +254,17 @@ public final class PromiseManager: StepRunner {
         }
       case .readTime:
         turn = next(reach, on: thread)
-      case .handOver:
-        return continueElsewhere()
-      case .goToActor:
-        let here = reach
-        reach = .onActor(of: turn.id)
-        guard isOnActor(of: turn, here), !clock.isOver else { return continueOnActor(of: turn) }
-        turn.move = .again
+      case .handOver(let ticket):
+        return send(to: .queue(queue ?? .global()), ticket)
+      case .goToActor(let ticket):
+        guard isOnActor(of: turn, reach), !clock.isOver else {
+          return send(to: HandlerPlace(isolation: turn.isolation), ticket)
+        }
+        let arrived = order.transition { order, consequences in
+          order.arrive(ticket, on: thread).map { ($0.reach, order.next(&consequences)) }
+        }
+        guard let arrived else { return }
+        (reach, turn) = arrived
       case .leave:
         return
       }
@@ -311,15 +313,28 @@ public final class PromiseManager: StepRunner {
     case .insideThen: false
     // In a task, only the step that the task has added: as in `startTurn`.
     case .only(turn.id): true
-    case .allowance, .only, .onActor: !Task.isCurrent
+    case .only: false
+    case .allowance, .onActor: !Task.isCurrent
     }
   }
 
-  /// Continues a turn on the actor of the next step.
+  /// Sends the claim to where the next step runs.
+  ///
+  /// What is sent does not retain the manager, which may be released before it arrives.
   @inline(never)
-  private func continueOnActor(of turn: SerialOrder.Turn) {
-    let id = turn.id
-    HandlerPlace(isolation: turn.isolation).call { self.drain(.onActor(of: id)) }
+  private func send(to place: HandlerPlace, _ ticket: Int) {
+    place.call { [order] in
+      var token: Token?
+      let arrived = order.transition { order, consequences in
+        order.arrive(ticket, on: ThreadIdentity()).map { reach, manager in
+          let turn = order.next(&consequences)
+          if case .run = turn.move { token = order.takeToken() }
+          return (turn, reach, manager)
+        }
+      }
+      guard case (var turn, let reach, let manager?)? = arrived else { return }
+      manager.continueTurn(&turn, &token, reach)
+    }
   }
 
   private static func now() -> UInt64 { DispatchTime.now().uptimeNanoseconds }

@@ -8,7 +8,8 @@ final class Consequences {
   @exclusivity(unchecked) private var ended = Few<(work: StepRecord, outcome: StepOutcome)>()
   /// The work to cancel, because its step leaves the queue.
   @exclusivity(unchecked) private var leaving: [(work: StepRecord, id: Int)] = []
-  /// Resume tasks only, which should not wait for callbacks: before the other actions.
+  /// Resume tasks and continue the queue only, which should not wait for callbacks: before the other
+  /// actions.
   @exclusivity(unchecked) private var wakes: [() -> Void] = []
   @exclusivity(unchecked) private var actions: [() -> Void] = []
   @exclusivity(unchecked) private var released = Few<Any>()
@@ -28,7 +29,7 @@ final class Consequences {
     actions.append(action)
   }
 
-  /// Resumes a task.
+  /// Resumes a task, or continues the queue.
   func wake(_ resume: @escaping () -> Void) {
     wakes.append(resume)
   }

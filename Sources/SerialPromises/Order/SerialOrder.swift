@@ -7,11 +7,18 @@ import Synchronization
 /// handler, a callback, the release of either) is returned as an effect.
 struct SerialOrder {
   /// The phase of the step at the head of the queue.
-  enum Phase {
+  enum Phase: Hashable {
     /// No step runs, and no thread holds the claim. → claimed
     case resting
-    /// A thread holds the claim: it is going to call `next`. → handling, throttled, resting
+    /// A thread holds the claim: it is going to call `next`. → handling, onItsWay, throttled, resting
     case claimed
+    /// Steps wait, and the claim is sent to where the first one has to run, which may be busy.
+    /// → claimed, resting
+    ///
+    /// The thread that arrives has the claim only if the trip is still the current one: the claim is taken
+    /// back when the first step no longer has to run there. Otherwise a step that was canceled or overtaken
+    /// would hold up the others.
+    case onItsWay(Trip)
     /// Steps wait, but the rate does not allow one to start; a timer will claim. → claimed, resting
     case throttled
     /// The handler is on the stack of `turnThread`. → ended, awaitingThen, held, claimed
@@ -27,9 +34,16 @@ struct SerialOrder {
     case held
   }
 
+  /// A trip of the claim.
+  struct Trip: Hashable {
+    /// The actor where it ends, which the closure that is sent there retains; nil for the queue of handlers.
+    let actor: ObjectIdentifier?
+    let ticket: Int
+  }
+
   /// The next action of the thread that holds the claim.
   struct Turn {
-    enum Move {
+    enum Move: Equatable {
       /// Runs the handler, and then calls `handlerReturned`.
       case run
       /// Resumes `waiter`, if there is one yet. The claim has been released: the step is code in a task.
@@ -38,11 +52,12 @@ struct SerialOrder {
       case again
       /// Calls `next(at:)` with the current time.
       case readTime
-      /// Stops because its allowance is used up; another thread calls `next`.
-      case handOver
-      /// Stops because the next step belongs to the actor of the record `object`; a thread of that
-      /// actor calls `next`.
-      case goToActor
+      /// Stops because its allowance is used up: the claim is on its way to the queue of handlers, where a
+      /// thread calls `arrive`.
+      case handOver(ticket: Int)
+      /// Stops because the next step belongs to the actor of the record `object`: the claim is on its way
+      /// there.
+      case goToActor(ticket: Int)
       /// Stops. The claim has been released.
       case leave
     }
@@ -143,6 +158,9 @@ struct SerialOrder {
   /// Whether the running step was canceled, or has cancel handlers or timers.
   private var needsCleanup = false
 
+  /// The number of trips of the claim.
+  private var trips = 0
+
   private var turnThread: ThreadIdentity?
 
   /// The number of handlers that the claim's holder may still run before handing over; 0 when its
@@ -183,7 +201,12 @@ struct SerialOrder {
   }
 
   /// Whether a step has started and not ended.
-  var isRunning: Bool { phase != .resting && phase != .claimed && phase != .throttled }
+  var isRunning: Bool {
+    switch phase {
+    case .handling, .ended, .awaitingThen, .held: true
+    case .resting, .claimed, .onItsWay, .throttled: false
+    }
+  }
 
   /// Whether the running step's handler is on the stack of `thread`.
   func isHandling(on thread: ThreadIdentity) -> Bool {
@@ -231,9 +254,10 @@ struct SerialOrder {
     if !hasRoom, let capacity = backpressure.capacity { return .refused(.full(capacity: capacity)) }
     let admission = enter(&work, record, lock: lock, owner: owner, &consequences)
     if case .last = place { return admission }
+    guard case .entered(let record, let id, let claims) = admission else { return admission }
     // Under the same lock: no other thread has seen the step elsewhere.
-    if case .entered(let record, let id, _) = admission { move(id, record, to: place) }
-    return admission
+    move(id, record, to: place)
+    return .entered(record, id: id, claims: claims || takeBack(&consequences))
   }
 
   @inline(__always)
@@ -348,17 +372,18 @@ struct SerialOrder {
       return Turn(move: .leave, object: restingOwner())
     }
     if let released = queue.skipVacant() { return Turn(move: .again, object: released) }
-    if let record = queue.firstSlot.pointee.record, record.isolation != nil,
+    if let record = queue.firstSlot.pointee.record, let isolation = record.isolation,
       queue.first != stepOfActor, queue.firstSlot.pointee.work != nil
     {
-      return Turn(move: .goToActor, id: queue.first, object: record)
+      let ticket = depart(to: ObjectIdentifier(isolation))
+      return Turn(move: .goToActor(ticket: ticket), id: queue.first, object: record)
     }
     if allowance <= 0 {
       if allowance == 0 {
         // The step may have been canceled or moved since the claim was taken, or another one
         // inserted before it. A task is resumed by any thread.
         guard queue.first == onlyStep || queue.firstSlot.pointee.work == nil else {
-          return Turn(move: .handOver)
+          return Turn(move: .handOver(ticket: depart(to: nil)))
         }
         onlyStep = SerialOrder.noStep
         allowance = throttle == nil ? 1 : -1
@@ -448,7 +473,7 @@ struct SerialOrder {
       }
       end(error, &consequences)
       return .claimed(owner)
-    case .resting, .claimed, .throttled, .ended, .held:
+    case .resting, .claimed, .onItsWay, .throttled, .ended, .held:
       return .late
     }
   }
@@ -724,6 +749,53 @@ extension SerialOrder {
   }
 }
 
+// MARK: Trips
+
+extension SerialOrder {
+  /// Sends the claim to an actor, or to the queue of handlers.
+  ///
+  /// - Returns: The ticket to arrive with.
+  private mutating func depart(to actor: ObjectIdentifier?) -> Int {
+    trips += 1
+    phase = .onItsWay(Trip(actor: actor, ticket: trips))
+    return trips
+  }
+
+  /// Ends a trip, and begins the turn of the thread that has arrived.
+  ///
+  /// - Returns: The handlers that may run there, and the manager; nil if the claim was taken back.
+  mutating func arrive(
+    _ ticket: Int, on thread: ThreadIdentity
+  ) -> (reach: Reach, manager: (any StepRunner)?)? {
+    guard case .onItsWay(let trip) = phase, trip.ticket == ticket else { return nil }
+    phase = .claimed
+    let reach = trip.actor == nil ? Reach.all : .onActor(of: queue.first)
+    beginTurn(reach, on: thread)
+    return (reach, owner)
+  }
+
+  /// Takes the claim back if it is on its way to where the first step need not run.
+  ///
+  /// - Returns: Whether the caller now holds the claim.
+  private mutating func takeBack(_ consequences: inout Consequences?) -> Bool {
+    guard case .onItsWay(let trip) = phase else { return false }
+    while let released = queue.skipVacant() { consequences.needed.release(released) }
+    let isCode = queue.firstSlot.pointee.work == nil
+    let actor = queue.firstSlot.pointee.record?.isolation.map { ObjectIdentifier($0) }
+    guard isCode || actor != trip.actor else { return false }
+    phase = .claimed
+    return true
+  }
+
+  /// As `takeBack`, for a caller that runs no handlers: after a step was canceled or moved.
+  mutating func takeBackElsewhere(_ consequences: inout Consequences?) {
+    if takeBack(&consequences), let owner {
+      // Not after callbacks, which may take long.
+      consequences.needed.wake { owner.continueElsewhere() }
+    }
+  }
+}
+
 // MARK: Rate
 
 extension SerialOrder {
@@ -782,12 +854,17 @@ extension SerialOrder {
     return .claimed(owner)
   }
 
-  /// Cancels the wait, because no step waits or the queue is paused.
+  /// Cancels the wait or the trip, because no step waits or the queue is paused.
   mutating func cancelWait(_ consequences: inout Consequences?) {
-    guard phase == .throttled else { return }
+    switch phase {
+    case .throttled:
+      // The clock may be a user's object.
+      if let timer = throttle?.timer.take() { consequences.needed.release(timer) }
+    case .onItsWay: if !waiters.isEmpty { wake(.atRest, &consequences) }
+    case .resting, .claimed, .handling, .ended, .awaitingThen, .held: return
+    }
     phase = .resting
-    // The clock may be a user's object. The wait may hold the last reference to the manager.
-    if let timer = throttle?.timer.take() { consequences.needed.release(timer) }
+    // Perhaps the last reference to the manager.
     if let owner = restingOwner() { consequences.needed.release(owner) }
   }
 
@@ -807,7 +884,7 @@ extension SerialOrder {
   mutating func pause(for owner: (any StepRunner)?, _ consequences: inout Consequences?) {
     isPaused = true
     if isKept { self.owner = owner }
-    // The wait would keep an unreferenced manager alive.
+    // It would keep an unreferenced manager alive.
     cancelWait(&consequences)
   }
 }
@@ -992,9 +1069,9 @@ extension SerialOrder {
     cancelHandlers = []
   }
 
-  /// Checks whether the queue has become idle after the last waiting step was canceled.
+  /// Checks whether the queue has become idle, or can continue, after a waiting step was canceled.
   private mutating func settleAfterCancel(_ consequences: inout Consequences?) {
-    if waitingCount == 0 { cancelWait(&consequences) }
+    if waitingCount == 0 { cancelWait(&consequences) } else { takeBackElsewhere(&consequences) }
     // A claimed queue becomes idle when its holder calls `next`.
     guard phase == .resting, isIdle else { return }
     becomeIdle(&consequences)
@@ -1048,8 +1125,13 @@ extension SerialOrder {
   func holds(_ condition: Waiters.Condition) -> Bool {
     switch condition {
     case .idle: isIdle
-    // The claim's holder starts a waiting step, unless the queue is paused.
-    case .atRest: !isRunning && (phase != .claimed || isPaused || waitingCount == 0)
+    case .atRest:
+      switch phase {
+      case .resting, .throttled: true
+      // The claim's holder starts a waiting step, unless the queue is paused.
+      case .claimed: isPaused || waitingCount == 0
+      case .onItsWay, .handling, .ended, .awaitingThen, .held: false
+      }
     case .waitingBelow(let limit): waitingCount < limit
     }
   }

@@ -17,6 +17,6 @@ protocol StepRunner: AnyObject, Sendable {
   func continueTurn(
     _ turn: inout SerialOrder.Turn, _ token: inout Token?, _ reach: SerialOrder.Reach)
 
-  /// As `continueTurn`, on another thread.
+  /// As `continueTurn`, but runs no handler before it returns.
   func continueElsewhere()
 }

@@ -236,7 +236,7 @@ struct WhereHandlersRunTests {
       moves.append(turn.move)
       #expect(turn.move != .run || turn.id == id)
     } while moves.last == .again
-    #expect(moves.last == (isCancelled ? .handOver : .run))
+    #expect(moves.last == (isCancelled ? .handOver(ticket: 1) : .run))
     consequences?.perform { _ in }
     while order.removeSegment() != nil {}
   }

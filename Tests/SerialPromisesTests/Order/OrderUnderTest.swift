@@ -17,6 +17,7 @@ struct OrderUnderTest {
 
   private var now = Duration.zero
   private var lastWait = 0
+  private var lastTrip = 0
 
   init(
     policy: FailurePolicy, capacity: Int?, isWatched: Bool, rate: Rate?, lock: Locked<SerialOrder>
@@ -72,7 +73,7 @@ struct OrderUnderTest {
     return Observation(
       result: result, notified: notified.withLock { $0 }.sorted(),
       published: published.removeAll().map(text),
-      phase: order.phase, running: order.runningStep?.id, stages: stages,
+      phase: PhaseName(order.phase), running: order.runningStep?.id, stages: stages,
       waiting: order.waitingCount,
       parked: order.backpressure.parked, isIdle: order.isIdle, isPaused: order.isPaused,
       isClosed: order.isClosed, hasFailure: order.failure != nil, progress: order.progress)
@@ -111,7 +112,9 @@ struct OrderUnderTest {
       return entered(
         order.add(&work, StepRecord(lock), at: self.place(place), lock: lock, owner: nil, &news))
     case .move(let id, let place):
-      return "moved \(order.move(id, record(id), to: self.place(place)) != nil)"
+      guard order.move(id, record(id), to: self.place(place)) != nil else { return "moved false" }
+      order.takeBackElsewhere(&news)
+      return "moved true"
     case .addWhenRoom:
       let admission = order.addWhenRoom(
         Work { _ in }, StepRecord(lock), lock: lock, owner: nil,
@@ -124,6 +127,13 @@ struct OrderUnderTest {
       order.beginTurn(.onActor(of: id), on: ThreadIdentity())
       guard let seconds else { return text(order.next(&news), &news) }
       return next(after: seconds, &news)
+    case .arrive(let isLast):
+      let ticket = isLast ? lastTrip : lastTrip - 1
+      return switch order.arrive(ticket, on: ThreadIdentity())?.reach {
+      case nil: "late"
+      case .onActor(let id): "on the actor of \(id)"
+      case .allowance, .only, .insideThen: "on the queue"
+      }
     case .then(let id, let ending):
       return text(order.then(id: id, error: ending.error, &news))
     case .returned(let continuation, let allowance):
@@ -213,13 +223,17 @@ struct OrderUnderTest {
 
   private mutating func text(_ turn: SerialOrder.Turn, _ news: inout Consequences?) -> String {
     switch turn.move {
-    case .run: turn.work == nil ? "run without a handler" : "run \(turn.id)"
-    case .again: text(order.next(&news), &news)
-    case .grant: "grant \(turn.id)"
-    case .readTime: "readTime"
-    case .handOver: "handOver"
-    case .goToActor: "goToActor \(turn.id)"
-    case .leave: "leave"
+    case .run: return turn.work == nil ? "run without a handler" : "run \(turn.id)"
+    case .again: return text(order.next(&news), &news)
+    case .grant: return "grant \(turn.id)"
+    case .readTime: return "readTime"
+    case .handOver(let ticket):
+      lastTrip = ticket
+      return "handOver"
+    case .goToActor(let ticket):
+      lastTrip = ticket
+      return "goToActor \(turn.id)"
+    case .leave: return "leave"
     }
   }
 

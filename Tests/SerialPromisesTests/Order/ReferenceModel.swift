@@ -17,6 +17,8 @@ enum OrderEvent: Hashable {
   case addOnActor
   /// The holder of the claim checks on the actor of a step; with a rate, this many seconds later.
   case nextOnActor(Int, after: Int?)
+  /// A thread arrives where the claim was sent: by the latest trip, or by the one before it.
+  case arrive(isLast: Bool)
   /// The code of a turn that began at once has succeeded.
   case endTurn(Int)
   /// The work of the steps that were canceled while they waited has been canceled.
@@ -44,7 +46,7 @@ struct Observation: Equatable {
   var notified: [String] = []
   /// The events sent to listeners, in order.
   var published: [String] = []
-  var phase = SerialOrder.Phase.resting
+  var phase = PhaseName.resting
   var running: Int?
   var stages: [StepStage] = []
   var waiting = 0
@@ -80,7 +82,9 @@ struct ReferenceModel: Equatable {
   var steps: [Step] = []
   /// The waiting steps, in the order in which they are to run.
   var waiting: [Int] = []
-  var phase = SerialOrder.Phase.resting
+  var phase = PhaseName.resting
+  /// Whether the claim is on its way to the actor, which stays busy until a thread arrives there.
+  var isForActor = false
   var running: Int?
   var isPaused = false
   var isClosed = false
@@ -144,7 +148,12 @@ struct ReferenceModel: Equatable {
   func holds(_ condition: Waiters.Condition) -> Bool {
     switch condition {
     case .idle: isIdle
-    case .atRest: running == nil && (phase != .claimed || isPaused || waiting.isEmpty)
+    case .atRest:
+      switch phase {
+      case .claimed: isPaused || waiting.isEmpty
+      case .onItsWay: false
+      default: running == nil
+      }
     case .waitingBelow(let limit): waiting.count < limit
     }
   }
@@ -205,8 +214,9 @@ struct ReferenceModel: Equatable {
     key.append(255, below: 256)
     for id in waiting { key.append(id - visited, below: 8) }
     key.append(0, below: 8)
-    key.append(phase.digit, below: 8)
+    key.append(phase.rawValue, below: 8)
     for flag in [
+      phase == .onItsWay && isForActor,
       isPaused, isClosed, hasFailure, isAskedToStop, isGraceOver, isAbandoned, runsCancelHandlers,
       cancelHandlers > 0, hasWaited, hasSwept && distinguishesSweeps,
     ] { key.append(flag) }
@@ -238,7 +248,8 @@ extension ReferenceModel {
     let wasIdle = isIdle
     let result = perform(event)
     // The queue is idle.
-    if phase == .throttled, isPaused || waiting.isEmpty { phase = .resting }
+    if phase == .throttled || phase == .onItsWay, isPaused || waiting.isEmpty { phase = .resting }
+    _ = takeBack()
     admitWhomThereIsRoomFor()
     // A claimed queue is idle only after the holder of the claim has checked it.
     let isChecked = event.isLook && phase == .resting
@@ -292,8 +303,9 @@ extension ReferenceModel {
       return ""
     case .addAt(let place):
       let result = add(parks: false)
-      if result.hasPrefix("entered") { put(steps.count, place) }
-      return result
+      guard result.hasPrefix("entered") else { return result }
+      put(steps.count, place)
+      return takeBack() ? "entered \(steps.count) claims true" : result
     case .move(let id, let place):
       guard stage(id) == .waiting else { return "moved false" }
       put(id, place)
@@ -306,6 +318,10 @@ extension ReferenceModel {
     case .nextOnActor(let id, let seconds):
       now += seconds ?? 0
       return next(0, at: seconds == nil ? nil : now, onActorOf: id)
+    case .arrive(let isLast):
+      guard isLast, phase == .onItsWay, let id = waiting.first else { return "late" }
+      phase = .claimed
+      return isForActor ? "on the actor of \(id)" : "on the queue"
     case .then(let id, let ending): return then(id, ending)
     case .returned(let continuation, let allowance): return returned(continuation, allowance)
     case .abandon(let id):
@@ -390,6 +406,20 @@ extension ReferenceModel {
     return true
   }
 
+  private mutating func send(toActor isForActor: Bool) {
+    (phase, self.isForActor) = (.onItsWay, isForActor)
+  }
+
+  /// The queue moves while the actor, or the queue of handlers, is busy, if what is first does not need it:
+  /// then some thread holds the claim.
+  private mutating func takeBack() -> Bool {
+    guard phase == .onItsWay, let id = waiting.first, !isPaused,
+      isTurn(id) || steps[id - 1].isOnActor != isForActor
+    else { return false }
+    phase = .claimed
+    return true
+  }
+
   private func awaitsThen(_ id: Int) -> Bool {
     id == running && (phase == .handling || phase == .awaitingThen)
   }
@@ -420,8 +450,14 @@ extension ReferenceModel {
     }
     let mustWait = rate != nil && !hasWaited && due > time ?? .max
     // A holder of the claim that may run any handler checks the rate first.
-    if steps[id - 1].isOnActor, step != id, allowance == 0 || !mustWait { return "goToActor \(id)" }
-    guard allowance > 0 || isTurn(id) || step == id else { return "handOver" }
+    if steps[id - 1].isOnActor, step != id, allowance == 0 || !mustWait {
+      send(toActor: true)
+      return "goToActor \(id)"
+    }
+    guard allowance > 0 || isTurn(id) || step == id else {
+      send(toActor: false)
+      return "handOver"
+    }
     if rate != nil {
       guard let time else { return "readTime" }
       guard !mustWait else {
@@ -628,8 +664,15 @@ extension ReferenceModel {
           events.append(.returned(continuation, allowance: allowance))
         }
       }
+    case .onItsWay:
+      events.append(.arrive(isLast: false))
+      // Without the moves of all other states.
+      if setting.hasActors, let last = waiting.last {
+        events += [.addAt(.first), .move(last, .first), .move(waiting[0], .last)]
+      }
     case .resting, .throttled, .awaitingThen, .held: break
     }
+    events.append(.arrive(isLast: true))
     if rate != nil {
       if phase == .claimed { events += [.nextAt(after: 0), .nextAt(after: 1)] }
       events += [.waited(isLast: true), .waited(isLast: false)]
@@ -675,17 +718,22 @@ extension Waiters.Condition {
   static let tried: [Self] = [.idle, .atRest, .waitingBelow(1), .waitingBelow(2)]
 }
 
-extension SerialOrder.Phase {
-  fileprivate var digit: Int {
-    switch self {
-    case .resting: 0
-    case .claimed: 1
-    case .handling: 2
-    case .ended: 3
-    case .awaitingThen: 4
-    case .held: 5
-    case .throttled: 6
-    }
+/// A phase, without the trip of the claim.
+enum PhaseName: Int {
+  case resting, claimed, handling, ended, awaitingThen, held, throttled, onItsWay
+
+  init(_ phase: SerialOrder.Phase) {
+    self =
+      switch phase {
+      case .resting: .resting
+      case .claimed: .claimed
+      case .handling: .handling
+      case .ended: .ended
+      case .awaitingThen: .awaitingThen
+      case .held: .held
+      case .throttled: .throttled
+      case .onItsWay: .onItsWay
+      }
   }
 }
 

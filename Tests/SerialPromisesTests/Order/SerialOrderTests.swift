@@ -83,8 +83,8 @@ struct SerialOrderTests {
     }
     search.report()
     #expect(search.pairs >= (setting.isWatched ? 40_000 : 20_000))
-    var expected: Set<SerialOrder.Phase> = [
-      .resting, .claimed, .handling, .ended, .awaitingThen, .held,
+    var expected: Set<PhaseName> = [
+      .resting, .claimed, .onItsWay, .handling, .ended, .awaitingThen, .held,
     ]
     if setting.rate != nil { expected.insert(.throttled) }
     #expect(search.reached == expected)
@@ -114,7 +114,7 @@ private struct Search {
   private let lock = Locked(SerialOrder())
   private var seen: Set<ReferenceModel.Key> = []
   private(set) var pairs = 0
-  private(set) var reached: Set<SerialOrder.Phase> = []
+  private(set) var reached: Set<PhaseName> = []
   /// The first wrong results.
   private var faults: [String] = []
 
