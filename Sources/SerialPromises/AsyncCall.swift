@@ -126,9 +126,10 @@ final class AsyncCall: Caller, CancellableWork, @unchecked Sendable {
     switch outcome {
     // Includes work that ended after the step had timed out, as requested.
     case .failed(let error): .failure(error)
-    // Stored before the call of `then` that ended the step. Without a result, the step was canceled before,
-    // or ended by a grace period.
-    case .succeeded, .cancelled: result ?? .failure(CancellationError())
+    // Also if the canceled work ended with an error of its own.
+    case .cancelled: .failure(CancellationError())
+    // Stored before the call of `then` that ended the step.
+    case .succeeded: result ?? .failure(CancellationError())
     }
   }
 }

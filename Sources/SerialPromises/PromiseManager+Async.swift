@@ -20,8 +20,8 @@ extension PromiseManager {
   ///   - place: The place in the queue.
   ///   - operation: The work.
   /// - Returns: The result of the work.
-  /// - Throws: The error of the work; `CancellationError` if the step was canceled;
-  ///   ``PromiseError/timedOut(_:)`` if it timed out; ``PromiseError/closed`` or
+  /// - Throws: The error of the work; `CancellationError` if the step was canceled, whatever error the work
+  ///   throws; ``PromiseError/timedOut(_:)`` if it timed out; ``PromiseError/closed`` or
   ///   ``PromiseError/full(capacity:)`` if it was refused; ``PromiseError/deadlock(_:)`` if called
   ///   in a running step of this manager, which would deadlock.
   nonisolated(nonsending) public func run<Value: Sendable>(

@@ -29,6 +29,8 @@ extension PromiseManager {
   /// cancel the task itself. If the manager has a time limit, a turn that exceeds it is reported as
   /// ``Diagnostic/timedOut(_:)``, and the call throws when `body` has ended.
   ///
+  /// A turn that throws after its task was canceled is a canceled step, whatever the error.
+  ///
   /// For work that must be cancelable apart from its caller, use ``run(_:at:_:)``.
   ///
   /// - Parameters:
@@ -134,7 +136,7 @@ extension PromiseManager {
   /// - Returns: The error of a step that has timed out.
   @usableFromInline
   func end(_ turn: borrowing TakenTurn, _ error: (any Error)?) -> (any Error)? {
-    let isCancellation = error is CancellationError && Task.isCancelled
+    let isCancellation = error != nil && Task.isCancelled
     order.endTurn(turn.id, error, isCancellation: isCancellation, of: self)
     guard limit != nil, let caller = turn.caller,
       case .failed(let error) = order.withLock({ _ in caller.outcome })

@@ -52,9 +52,10 @@ extension PromiseManager {
   ///   - line: The source location, for diagnostics.
   ///   - operation: The work.
   /// - Returns: A promise of the result of the work. It fails with the error of the work; with a
-  ///   `CancellationError` if the step was canceled; with ``PromiseError/closed`` or
-  ///   ``PromiseError/full(capacity:)`` if it was refused; with ``PromiseError/timedOut(_:)`` if it
-  ///   timed out. An unhandled failure is reported as ``Diagnostic/unhandledFailure(_:_:)``.
+  ///   `CancellationError` if the step was canceled, whatever error the work throws; with
+  ///   ``PromiseError/closed`` or ``PromiseError/full(capacity:)`` if it was refused; with
+  ///   ``PromiseError/timedOut(_:)`` if it timed out. An unhandled failure is reported as
+  ///   ``Diagnostic/unhandledFailure(_:_:)``.
   @discardableResult
   public func enqueue<Value: Sendable>(
     _ name: String? = nil, at place: StepPlace = .last,

@@ -460,6 +460,13 @@ struct SerialOrder {
     id: Int, error: (any Error)?, _ consequences: inout Consequences?
   ) -> ThenResult {
     guard id == queue.first else { return .late }
+    var error = error
+    // Whatever the error: work that is stopped often ends with one of its own. Not if it ended before the
+    // cancellation.
+    if isCancelRequested, let own = error, awaitsThen(id) {
+      consequences.needed.release(own)
+      error = CancellationError()
+    }
     switch phase {
     case .handling:
       thenError = error
@@ -581,7 +588,7 @@ struct SerialOrder {
     // Timed out, or called on another thread after `then` was checked.
     if phase == .ended || continuation == .called {
       error = thenError.take()
-    } else if isGraceOver {
+    } else if isGraceOver || continuation == .dropped && isCancelRequested {
       error = CancellationError()
     } else if continuation == .dropped {
       error = PromiseError.abandoned(firstStep)

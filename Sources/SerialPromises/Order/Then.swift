@@ -36,7 +36,7 @@ public struct Then: Sendable {
 
   /// Registers a handler for the cancellation of the running step.
   ///
-  /// The step must still call `then`, for instance with a `CancellationError`. The handler is
+  /// The step must still call `then`, with any error if it was stopped. The handler is
   /// called once, on the thread that cancels. If the step is already canceled, it is called
   /// immediately on the calling thread. It is released when the step ends. A closure isolated to an actor is
   /// called there instead, possibly after the cancellation has returned and the step has ended.

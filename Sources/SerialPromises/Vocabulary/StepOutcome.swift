@@ -8,14 +8,14 @@
 /// }
 /// ```
 public enum StepOutcome: Sendable {
-  /// `then` was called without an error.
+  /// `then` was called without an error, perhaps although the step was canceled.
   case succeeded
 
   /// `then` was called with an error or dropped, or the step was refused or timed out.
   case failed(any Error)
 
-  /// The step was canceled while it waited, or after it started, and then ended by its `then` or
-  /// its grace period.
+  /// The step was canceled while it waited, or it was canceled after it started, and then ended with an
+  /// error, whatever it is, or by its grace period.
   case cancelled
 
   /// Throws if the step did not succeed.

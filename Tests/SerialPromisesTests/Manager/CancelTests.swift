@@ -63,4 +63,54 @@ struct CancelTests {
     taken.call()
     #expect(reports.all.last == .thenCalledAgain(StepIdentity(id: 1, name: "stubborn")))
   }
+
+  enum Failing: CaseIterable { case closure, dropped, promise, run, enqueue, turn }
+
+  // Fails if only a `CancellationError` makes the step a canceled one: the next step stays in a stopped queue,
+  // or is canceled, `run` throws the error of its work, or a failure is reported.
+  @Test(
+    "a canceled step that ends with an error of its own has not failed",
+    .shows(Managing.cancelRunning), arguments: Failing.allCases, [FailurePolicy.stop, .cancelRest])
+  func ownError(_ way: Failing, _ policy: FailurePolicy) async {
+    let (reports, taken, started, proceed) = (Reports(), Taken(), Gate(), Gate())
+    let deferred = Locked<Deferred<Int>?>(nil)
+    let manager = PromiseManager(onFailure: policy, diagnostics: reports.place)
+    let work = { @Sendable () async throws -> Int in
+      started.open()
+      await proceed.passed()
+      throw Failed()
+    }
+    var step: StepHandle?
+    var task: Task<Int, any Error>?
+    switch way {
+    case .closure, .dropped: step = manager.add(taken.handler)
+    case .promise:
+      let body = { @Sendable (new: Deferred<Int>) in deferred.withLock { $0 = new } }
+      step = manager.add(Promise<Int>(diagnostics: reports.place, body))
+    case .run: task = Task { try await manager.run(nil, work) }
+    case .enqueue: task = Task { try await manager.enqueue(nil, work).value }
+    case .turn: task = Task { try await manager.withTurn(nil) { try await work() } }
+    }
+    if task != nil { await started.passed() }
+    if way == .turn { task?.cancel() } else { manager.cancelAll() }
+    let next = manager.add { then in then() }
+    switch way {
+    case .closure: taken.call(Failed())
+    case .dropped: taken.drop()
+    case .promise: deferred.withLock { $0.take() }?.fail(Failed())
+    case .run, .enqueue, .turn: proceed.open()
+    }
+    #expect(text(await next.outcome) == "succeeded")
+    #expect(manager.failure == nil)
+    if let step { #expect(text(step.state) == "cancelled") }
+    if let task {
+      switch await task.result {
+      case .failure(is CancellationError): #expect(way != .turn)
+      // The code of a turn, which its caller has canceled, throws to that caller.
+      case .failure(is Failed): #expect(way == .turn)
+      case .failure, .success: Issue.record("another result")
+      }
+    }
+    #expect(reports.all.isEmpty)
+  }
 }

@@ -484,6 +484,8 @@ extension ReferenceModel {
 
   private mutating func then(_ id: Int, _ ending: OrderEvent.Ending) -> String {
     guard awaitsThen(id) else { return "late" }
+    // Whatever the error, if it comes after the cancellation.
+    let ending = isAskedToStop && ending == .failure ? .cancellation : ending
     if phase == .awaitingThen, !runsCancelHandlers {
       end(id, ending)
       return "claimed"
@@ -501,7 +503,7 @@ extension ReferenceModel {
     case (_?, _): break
     case (nil, .called): ending = .success
     case _ where isGraceOver: ending = .cancellation
-    case (nil, .dropped): ending = .failure
+    case (nil, .dropped): ending = isAskedToStop ? .cancellation : .failure
     case (nil, .awaited):
       phase = .awaitingThen
       return "leave"

@@ -76,6 +76,8 @@ struct Books {
   private var lastRank: [[Int]]
   private var listeners: [Listener] = []
   private var known: [Ending?]
+  /// The steps whose work was about to fail when it had been canceled.
+  private var failingAfterCancel: Set<Int> = []
 
   init(_ scenario: Scenario, _ facts: Facts) {
     self.scenario = scenario
@@ -185,6 +187,9 @@ struct Books {
     }
   }
 
+  /// The work of a step, which has been canceled, fails now with an error of its own.
+  mutating func failsAfterCancel(_ step: Int) { failingAfterCancel.insert(step) }
+
   // MARK: Idleness
 
   /// The number of pauses so far, if work has not ended that keeps the manager of a key from being idle.
@@ -252,12 +257,17 @@ struct Books {
     if outcome == .cancelled, !facts.mayBeCancelled[step], !isSwept {
       report(.uncaused, end(of: step, outcome))
     }
+    if failingAfterCancel.contains(step), outcome ?? known[step] == .failed {
+      report(.policy, "step \(step), which failed after it was canceled")
+    }
     auditRuns(step, plan, outcome)
     guard let outcome, let promise = promise ?? known[step], !facts.isExempt[step] else { return }
     if promise == .cancelled, outcome != .cancelled, !plan.hasTimeLimit {
       report(.mismatch, "\(end(of: step, outcome)), its promise was canceled")
     }
-    if outcome == .cancelled, promise != .cancelled, mustCancel(step) {
+    // Its work may have failed before the promise was canceled.
+    let mayFail = promise == .failed && hasBegun[step]
+    if outcome == .cancelled, promise != .cancelled, !mayFail, mustCancel(step) {
       report(.mismatch, "\(end(of: step, outcome)), its promise \(promise)")
     }
   }

@@ -341,10 +341,10 @@ extension WorkPiece {
     spin()
     switch ending {
     case .now: world.end(visit) { then() }
-    case .fails: world.end(visit) { then(world.broken()) }
+    case .fails: fail(visit, then)
     case .elsewhere: world.elsewhere.async { self.world.end(visit) { then() } }
     case .failsElsewhere:
-      world.elsewhere.async { self.world.end(visit) { then(self.world.broken()) } }
+      world.elsewhere.async { self.fail(visit, then) }
     case .held: world.hold(step) { self.world.end(visit) { then() } }
     case .twice:
       world.end(visit) { then() }
@@ -354,6 +354,13 @@ extension WorkPiece {
     case .heedsCancel:
       then.onCancel { if visit.leave() { then(CancellationError()) } }
       world.hold(step) { if visit.leave() { then() } }
+    }
+  }
+
+  private func fail(_ visit: Visit, _ then: Then) {
+    world.end(visit) {
+      if then.isCancelled { world.books.withLock { $0.failsAfterCancel(step) } }
+      then(world.broken())
     }
   }
 }

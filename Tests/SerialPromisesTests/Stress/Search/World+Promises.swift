@@ -190,8 +190,11 @@ extension WorkPiece {
     }
     if plan.heedsCancel { try Task.checkCancellation() }
     spin()
-    if plan.fails { throw world.broken() }
-    return world.parcel()
+    guard plan.fails else { return world.parcel() }
+    if Task.isCancelled, case .run = world.scenario.steps[step].form {
+      world.books.withLock { $0.failsAfterCancel(step) }
+    }
+    throw world.broken()
   }
 
   /// The body of a promise that a deferred settles.
