@@ -129,7 +129,8 @@ extension Memory {
       self.pause = pause
     }
     try results.code(&coder)
-    try Ending.code(&idleHookFailure, &coder)
+    try Ending.code(
+      &idleHookFailure, ("onIdleExit", "onIdleSignal", "onIdleCannot", "onIdleReason"), &coder)
     var id = previous?.id
     var succeeded = previous?.succeeded ?? false
     try coder.id("previous", &id)
@@ -141,13 +142,15 @@ extension Memory {
 extension Memory.Settings {
   fileprivate mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
     try coder.flag("stopsOnFailure", &stopsOnFailure)
-    try Hook.code(&onFinish, "onFinish", &coder)
-    try Hook.code(&onIdle, "onIdle", &coder)
-    try Hook.code(&onAsk, "onAsk", &coder)
+    try Hook.code(
+      &onFinish, ("onFinish", "onFinishDirectory", "onFinishEnvironment", "onFinishUmask"), &coder)
+    try Hook.code(
+      &onIdle, ("onIdle", "onIdleDirectory", "onIdleEnvironment", "onIdleUmask"), &coder)
+    try Hook.code(&onAsk, ("onAsk", "onAskDirectory", "onAskEnvironment", "onAskUmask"), &coder)
     try coder.number("keep", &keep, 1...Int(UInt32.max))
-    try coder.bytes("shell", &shell)
+    try coder.bytes("jobShell", &shell)
     try coder.number("logLimit", &logLimit, Self.logLimits)
-    try coder.flag("terminal", &terminal)
+    try coder.flag("jobTerminals", &terminal)
     try coder.bytes("launcher", &launcher)
   }
 }

@@ -186,7 +186,7 @@ extension Run.Waiting {
     }
     self.due = date == nil ? nil : due
     try coder.flag("free", &isFree)
-    try coder.flag("terminal", &hadTerminal)
+    try coder.flag("hasTerminal", &hadTerminal)
     try coder.bytes("missing", &missing)
     if missing != nil { try coder.time("missingSince", &missingSince) }
   }
@@ -229,8 +229,8 @@ extension Run.Over {
     guard coder.hasMore else { return }
     try coder.flag("acknowledged", &isAcknowledged)
     try execution.code(&coder)
-    // Last, because its members have names of the outcome.
-    try Ending.code(&hookFailure, &coder)
+    try Ending.code(
+      &hookFailure, ("onFinishExit", "onFinishSignal", "onFinishCannot", "onFinishReason"), &coder)
   }
 }
 
@@ -244,7 +244,7 @@ extension Run.Outcome {
       if case .ended(let how, let why, let nanoseconds) = self {
         (ending, cause, duration) = (how, why, nanoseconds)
       }
-      try Ending.code(&ending, &coder)
+      try Ending.code(&ending, ("exit", "signal", "cannot", "reason"), &coder)
       try cause.code(&coder)
       try coder.number("duration", &duration, Clock.valid)
       guard let ending else { throw .malformed }
@@ -265,7 +265,7 @@ extension Run.Outcome {
 extension Execution {
   /// All but the start.
   fileprivate mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
-    try coder.flag("terminal", &hasTerminal)
+    try coder.flag("hasTerminal", &hasTerminal)
     try Launch.code(&launch, &coder)
     try coder.bytes("left", &left)
     try coder.bytes("unlogged", &unlogged)

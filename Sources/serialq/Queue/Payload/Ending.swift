@@ -23,14 +23,19 @@ package enum EndCause: Equatable, Sendable {
 extension EndCause {
   mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
     var (isCancelled, isTimedOut) = (self == .cancelled, self == .timedOut)
-    try coder.flag("cancelled", &isCancelled)
+    try coder.flag("wasCancelled", &isCancelled)
     try coder.flag("timedOut", &isTimedOut)
     self = isCancelled ? .cancelled : isTimedOut ? .timedOut : .itself
   }
 }
 
 extension Ending {
-  static func code(_ ending: inout Ending?, _ coder: inout LineCoder) throws(FlatObjectError) {
+  /// Codes an ending whose members have these names: a line can have two.
+  static func code(
+    _ ending: inout Ending?,
+    _ names: (exit: StaticString, signal: StaticString, cannot: StaticString, reason: StaticString),
+    _ coder: inout LineCoder
+  ) throws(FlatObjectError) {
     var (exit, signal, cannot): (Int32?, Int32?, Int32?) = (nil, nil, nil)
     var reason: Bytes?
     switch ending {
@@ -39,10 +44,10 @@ extension Ending {
     case .cannotRun(let code, let text): (cannot, reason) = (code, text)
     case nil: break
     }
-    try coder.number("exit", &exit, 0...Int(Int32.max))
-    try coder.number("signal", &signal, 1...highestSignal)
-    try coder.number("cannot", &cannot, 0...255)
-    try coder.bytes("reason", &reason)
+    try coder.number(names.exit, &exit, 0...Int(Int32.max))
+    try coder.number(names.signal, &signal, 1...highestSignal)
+    try coder.number(names.cannot, &cannot, 0...255)
+    try coder.bytes(names.reason, &reason)
     ending =
       exit.map(Ending.exited) ?? signal.map(Ending.killed)
       ?? cannot.map { .cannotRun($0, reason: reason ?? []) }

@@ -31,7 +31,7 @@ extension Launch {
     try coder.bytes("launcher", &command)
     guard let command else { return launch = nil }
     var new = launch ?? Launch(command: command)
-    try coder.bytes("job", &new.job)
+    try coder.bytes("launchJob", &new.job)
     try coder.bytes("node", &new.node)
     try coder.time("begun", &new.started)
     try coder.bytes("lost", &new.lost)

@@ -109,7 +109,7 @@ extension Order {
   mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
     try coder.time("added", &added)
     try command.code(&coder)
-    try context.code(&coder)
+    try context.code(("directory", "environment", "umask"), &coder)
     if coder.isReading ? coder.hasMore : box != nil { try details.code(&coder) }
   }
 }
@@ -138,23 +138,31 @@ extension ExecutionContext {
   /// To be read.
   fileprivate static let unread = ExecutionContext(directory: [], environment: [], umask: 0)
 
-  fileprivate mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
-    try coder.bytes("directory", &directory)
-    try coder.bytes("environment", &environment)
-    try coder.number("umask", &umask, 0...0o777)
+  /// Codes a context whose members have these names: a line can have four.
+  fileprivate mutating func code(
+    _ names: (directory: StaticString, environment: StaticString, umask: StaticString),
+    _ coder: inout LineCoder
+  ) throws(FlatObjectError) {
+    try coder.bytes(names.directory, &directory)
+    try coder.bytes(names.environment, &environment)
+    try coder.number(names.umask, &umask, 0...0o777)
   }
 }
 
 extension Hook {
-  /// Codes a command whose line has this name.
+  /// Codes a command whose members have these names.
   static func code(
-    _ hook: inout Hook?, _ name: StaticString, _ coder: inout LineCoder
+    _ hook: inout Hook?,
+    _ names: (
+      line: StaticString, directory: StaticString, environment: StaticString, umask: StaticString
+    ),
+    _ coder: inout LineCoder
   ) throws(FlatObjectError) {
     var line = hook?.line
-    try coder.bytes(name, &line)
+    try coder.bytes(names.line, &line)
     guard let line else { return hook = nil }
     var context = hook?.context ?? .unread
-    try context.code(&coder)
+    try context.code((names.directory, names.environment, names.umask), &coder)
     hook = Hook(line: line, context: context)
   }
 }

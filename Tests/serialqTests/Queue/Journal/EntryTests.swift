@@ -44,6 +44,25 @@ import Testing
     for name in names { #expect(values.seen[name] != nil, "\(name)") }
   }
 
+  // Fails when a part of a line can be there twice and its members have the same names, of which a JSON
+  // reader sees the last; or when a name is a text in one line and a number in another.
+  @Test("Every member of a line has a name of its own, which means the same in every line")
+  func names() throws {
+    var random = RandomStates(seed: 2)
+    var types: [Substring: Substring] = [:]
+    for _ in 0..<(isLong ? 20_000 : 2_000) {
+      let line = lines([random.entry(of: random.id())], next: 2, isPaused: true)[0].text
+      // Quotes in a string follow a backslash.
+      let members = line.matches(
+        of: /[{,]"([A-Za-z]+)":([\[t"]?)/.matchingSemantics(.unicodeScalar))
+      try #require(Set(members.map(\.1)).count == members.count, "\(line)")
+      for member in members {
+        try #require(
+          types.updateValue(member.2, forKey: member.1) ?? member.2 == member.2, "\(line)")
+      }
+    }
+  }
+
   /// The values that each stored property had.
   private struct Values {
     private(set) var seen: [String: Set<String>] = [:]
