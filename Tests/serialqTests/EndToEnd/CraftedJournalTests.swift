@@ -7,11 +7,12 @@ import Testing
 @Suite final class CraftedJournalTests: SceneSuite {
   private let never = "0000-01-01T00:00:00.000000Z"
 
-  /// Appends lines without their sums.
+  /// Appends lines without their places and sums.
   private func craft(_ lines: String..., to scene: Scene) throws {
     let journal = try FileDescriptor.open(scene.queueFolder().journal, .log)
     for line in lines {
-      try journal.writeAll(JournalLine.summed(Bytes(line.utf8)) + [UInt8(ascii: "\n")])
+      let end = Int(try journal.status().size)
+      try journal.writeAll(JournalLine.summed(Bytes(line.utf8), at: end) + [UInt8(ascii: "\n")])
     }
   }
 
@@ -36,8 +37,48 @@ import Testing
     try scene.add("head -c 9999 /dev/zero")
     try craft(#"{"v":1,"queue":true,"logLimit":9,"next":2"#, to: scene)
     let outcome = try scene.serialq("run")
-    #expect(outcome.code == 125 && outcome.errorText.contains("a newer version of serialq"))
-    #expect(outcome.errorText.contains("Nothing was changed."))
+    #expect(outcome.code == 125 && !outcome.errorText.contains("newer"), "\(outcome.errorText)")
+    // What it says to do.
+    let remedy = try #require(outcome.errorText.firstMatch(of: /: (flock .*)/)).1
+    #expect(try scene.script("\(remedy)").code == 0)
+    #expect(try scene.serialq("run").code == 0)
+  }
+
+  // Fails if the last line is trusted because its checksum is right, and so is the order of all: the id of
+  // a waiting job is given out again, and its command is replaced; or a job that is gone is not missed.
+  @Test(
+    "lines that were copied, swapped or removed by hand are reported, and cost no other job",
+    .shows(OnDisk.damage),
+    arguments: [
+      (
+        edit: "cat j; sed -n 1p j", says: ["line 4 is not in its place"], kept: "1",
+        runs: [1, 2, 3, 4]
+      ),
+      ("cat j j", ["line 4 and 2 more are not in their places"], "123", [1, 2, 3, 4]),
+      (
+        "sed -n '1p;3p' j; sed -n 2p j",
+        ["line 3 is not in its place", "line 2 is intact, but lines before it are missing"], "2",
+        [1, 3, 4]
+      ),
+      ("sed 2d j", ["line 2 is intact, but lines before it are missing"], "", [1, 3, 4]),
+    ])
+  func rearranged(edit: String, says: [String], kept: String, runs: [JobID]) throws {
+    for id in 1...3 {
+      #expect(try scene.serialq("add", "--no-start", "echo \(id) >>rec").code == 0)
+    }
+    let (folder, lines) = (try scene.queueFolder(), try scene.journal().split(separator: 10))
+    let edited = try scene.script(
+      "cd '\(folder.path.text)' && cp journal j && { \(edit); } >k && cat k >journal && rm j k")
+    #expect(edited.code == 0, "\(edited.errorText)")
+    #expect(try scene.serialq("add", "--no-start", "echo 4 >>rec").code == 0)
+    for command in ["list", "run"] {
+      let outcome = try scene.serialq(command)
+      for text in says { #expect(outcome.errorText.contains(text), "\(outcome.errorText)") }
+    }
+    #expect(try content(scene.path("rec")).text == runs.map { "\($0)\n" }.joined())
+    #expect(try scene.serialq("list").errorText == "")
+    let expected = kept.compactMap { $0.wholeNumberValue }.flatMap { lines[$0 - 1] + [10] }
+    #expect(try (folder.hasDamagedLines() ? content(folder.damaged) : []) == expected)
   }
 
   // Fails if the ids of a range are counted one by one: the commands do not end.

@@ -35,16 +35,18 @@ enum FuzzTarget: String, CaseIterable {
     // A line of a newer version is refused; there is nothing else to check.
     guard let replayed = try? Replayed(text) else { return nil }
     guard replayed.queue.isConsistent else { return "the queue is not consistent" }
-    guard replayed.committed <= text.count else { return "more counts than there is" }
-    // No id is left for a new job, and an append reports that.
-    guard replayed.queue.nextID <= JournalLine.lastNext else { return nil }
+    guard replayed.committed.offset <= text.count else { return "more counts than there is" }
+    // No id or place is left for a new job, and an append reports that.
+    guard replayed.queue.nextID <= JournalLine.lastNext,
+      replayed.committed.next <= JournalLine.lastByte
+    else { return nil }
     // An append continues after the last valid line, and a line without effect changes nothing.
-    var next = LineCoder()
+    var next = LineCoder(at: replayed.committed.next)
     let line = Record(
       entry: .queue(replayed.queue.memory), next: replayed.queue.nextID, more: 0,
       isPaused: replayed.queue.isPaused)
     JournalLine.write(line, to: &next)
-    guard let again = try? Replayed(text.prefix(Int(replayed.committed)) + next.json.bytes),
+    guard let again = try? Replayed(text.prefix(Int(replayed.committed.offset)) + next.json.bytes),
       again.queue == replayed.queue, again.damaged == replayed.damaged
     else { return "what counts does not count after the next append" }
     return faultOfDisplay(replayed.queue) ?? faultOfCompaction(replayed.queue)
@@ -109,12 +111,12 @@ enum FuzzTarget: String, CaseIterable {
     var journal: Bytes = []
     var reader = JournalLine.Reader()
     for line in text.split(separator: UInt8(ascii: "\n")) {
-      let summed = JournalLine.summed(Bytes(line))
+      let summed = JournalLine.summed(Bytes(line), at: journal.count)
       // Skips lines of a newer version: one of them would make the whole journal refused.
       guard case .record(let record) = summed.withUnsafeBufferPointer({ reader.read($0) }) else {
         continue
       }
-      var coder = LineCoder()
+      var coder = LineCoder(at: record.byte)
       JournalLine.write(record, to: &coder)
       guard
         case .record(let again) = coder.json.bytes.dropLast().withUnsafeBufferPointer({
@@ -239,8 +241,9 @@ enum FuzzTarget: String, CaseIterable {
 }
 
 extension JournalLine {
-  /// A line with the right checksum, of what precedes it.
-  static func summed(_ members: Bytes) -> Bytes {
-    members + Bytes(",\"sum\":\"") + Hex.digits(CRC32.sum(members)) + Bytes("\"}")
+  /// A line that begins there, with the right checksum, of what precedes both.
+  static func summed(_ members: Bytes, at byte: Int) -> Bytes {
+    let members = members + Bytes(",\"byte\":\(byte)".utf8)
+    return members + Bytes(",\"sum\":\"") + Hex.digits(CRC32.sum(members)) + Bytes("\"}")
   }
 }

@@ -10,10 +10,13 @@ struct LineCoder {
   private(set) var json: JSONWriter
   private var object = FlatObject()
   private var shared = SharedBytes()
+  /// Where in the journal the bytes of `json` begin.
+  private var start: Int
 
-  /// Writes lines.
-  init(reservingCapacity capacity: Int = 256) {
+  /// Writes lines that begin there in the journal.
+  init(reservingCapacity capacity: Int = 256, at start: Int = 0) {
     isReading = false
+    self.start = start
     json = JSONWriter(reservingCapacity: capacity)
   }
 
@@ -22,6 +25,7 @@ struct LineCoder {
 
   private init(isReading: Bool) {
     self.isReading = isReading
+    start = 0
     json = JSONWriter(reservingCapacity: 0)
   }
 
@@ -47,8 +51,14 @@ struct LineCoder {
     json.endLine()
   }
 
+  /// Where in the journal the next line begins.
+  var position: Int { start + json.bytes.count }
+
   /// Removes what was written but keeps the capacity.
-  mutating func removeAll() { json.removeAll() }
+  mutating func removeAll() {
+    start = position
+    json.removeAll()
+  }
 
   /// Whether there are members to write, or to read: most lines have few, and each that is looked for costs
   /// time.

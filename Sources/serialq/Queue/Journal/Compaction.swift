@@ -28,6 +28,7 @@ extension JournalScope {
   }
 
   private func putAside(_ damaged: [DamagedLine]) throws(Failure) {
+    let damaged = damaged.filter { $0.fault != .afterGap }
     guard !damaged.isEmpty else { return }
     let folder = journal.folder
     let file = try FileDescriptor.open(folder.damaged, .log)

@@ -18,6 +18,8 @@ package struct Record: Equatable, Sendable {
   var more: Int
   /// Whether the queue is paused after this entry; lets `add` read it from the last line alone.
   var isPaused = false
+  /// Where the line began in the journal when it was written, which the coder knows.
+  var byte = 0
 }
 
 extension Entry {

@@ -1,6 +1,6 @@
 import SerialqSystem
 
-/// One line of the journal: `{"v":1,"run":17,…,"next":18,"more":2,"sum":"9ae0daaf"}`.
+/// One line of the journal: `{"v":1,"run":17,…,"next":18,"more":2,"byte":4711,"sum":"9ae0daaf"}`.
 ///
 /// The checksum covers everything before `,"sum"` and always comes last, so that it is verified
 /// before the line is parsed.
@@ -15,6 +15,9 @@ enum JournalLine {
   /// The highest `next` that a line can contain.
   static let lastNext = JobID.valid.upperBound + 1
 
+  /// The highest `byte` that a line can contain.
+  static let lastByte = JobID.valid.upperBound
+
   private static let sumOpening = Bytes(",\"sum\":\"")
   private static let sumClosing = Bytes("\"}")
 
@@ -23,14 +26,15 @@ enum JournalLine {
     case record(Record)
     /// Its checksum is wrong.
     case damaged
-    /// Intact, but with an unknown version, entry or member.
-    case newer
+    /// Intact, but no line that this version writes.
+    case foreign(isNewer: Bool)
   }
 
   /// Writes a line, including its newline.
   static func write(_ record: Record, to coder: inout LineCoder) {
+    var record = record
+    record.byte = coder.position
     coder.line { coder throws(FlatObjectError) in
-      var record = record
       try code(&record, &coder)
     }
   }
@@ -44,6 +48,7 @@ enum JournalLine {
     try coder.number("next", &record.next, 1...lastNext)
     try coder.count("more", &record.more, upTo: Int(Int32.max))
     try coder.flag("paused", &record.isPaused)
+    try coder.number("byte", &record.byte, 0...lastByte)
   }
 
   /// Whether the checksum matches.
@@ -64,7 +69,7 @@ enum JournalLine {
     /// Reads a line without its newline.
     mutating func read(_ line: UnsafeBufferPointer<UInt8>) -> Reading {
       guard isWhole(line) else { return .damaged }
-      // The checksum matches, so this is not damage: a newer version wrote the line.
+      // The checksum matches, so this is not damage: another version wrote the line, or a user did.
       do throws(FlatObjectError) {
         var record = Record(entry: .forgotten([]), next: 1, more: 0)
         try coder.begin(line)
@@ -72,7 +77,10 @@ enum JournalLine {
         try coder.end()
         return .record(record)
       } catch {
-        return .newer
+        var object = FlatObject()
+        try? object.begin(line)
+        let found = try? object.number("v", 0...Int.max)
+        return .foreign(isNewer: found ?? 0 > JournalLine.version)
       }
     }
   }

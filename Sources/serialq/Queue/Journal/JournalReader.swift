@@ -16,10 +16,10 @@ package struct JournalReader {
   /// The size of the file when this opened it.
   private var sizeAtOpen: Int64 = 0
   /// The end of the last complete line or batch.
-  private(set) var offset: Int64 = 0
+  private(set) var position = JournalPosition()
   /// Lines read from the current file, including damaged ones.
-  private(set) var lines = 0
-  /// Damaged lines in the current file.
+  var lines: Int { position.lines }
+  /// Damaged lines in the current file, and places where lines are missing.
   private(set) var damagedLines = 0
   /// The last bytes read; a difference in the file shows that it was rewritten.
   private var mark: Bytes = []
@@ -47,8 +47,10 @@ package struct JournalReader {
   ) throws(Failure) -> News {
     var news = News()
     guard let (file, size) = try openedFile(&news) else { return news }
-    if try file.bytes(from: offset - Int64(mark.count), mark.count) != mark { startAgain(&news) }
-    var replay = Replay(of: path, from: offset, lines: lines)
+    if try file.bytes(from: position.offset - Int64(mark.count), mark.count) != mark {
+      startAgain(&news)
+    }
+    var replay = Replay(of: path, from: position)
     try replay.takeAll(of: file, upTo: size) { item in
       switch item {
       case .record(let record):
@@ -57,17 +59,17 @@ package struct JournalReader {
         news.applied += 1
         each?(record.entry, before, queue)
       case .damaged(let line):
-        queue.skipID()
+        queue.skipIDs(of: line)
         news.damaged.append(line)
       }
     }
     changes += news.applied + (news.replaced == nil ? 0 : 1)
-    lines = replay.committedLines
     damagedLines += news.damaged.count
-    if replay.committed != offset {
-      offset = replay.committed
-      let count = min(Int64(Self.markLength), offset)
-      mark = try file.bytes(from: offset - count, Int(count))
+    let hasGrown = replay.committed.offset != position.offset
+    position = replay.committed
+    if hasGrown {
+      let count = min(Int64(Self.markLength), position.offset)
+      mark = try file.bytes(from: position.offset - count, Int(count))
     }
     return news
   }
@@ -80,7 +82,7 @@ package struct JournalReader {
   /// Call it under the same lock as the last read, which has read all lines before these. Reads them if
   /// the file was replaced meanwhile.
   package mutating func take(_ lines: AppendedLines) throws(Failure) {
-    guard file != nil, offset == lines.start, lines.bytes.count >= Self.markLength,
+    guard file != nil, position.offset == lines.start, lines.bytes.count >= Self.markLength,
       let last = lines.entries.last
     else {
       try read()
@@ -89,8 +91,7 @@ package struct JournalReader {
     for entry in lines.entries.dropLast() { queue.apply(entry) }
     queue.apply(Record(entry: last, next: lines.next, more: 0, isPaused: lines.isPaused))
     changes += lines.entries.count
-    self.lines += lines.entries.count
-    offset += Int64(lines.bytes.count)
+    position.append(lines.bytes.count, lines: lines.entries.count, at: lines.byte)
     mark = Bytes(lines.bytes.suffix(Self.markLength))
   }
 
@@ -100,7 +101,7 @@ package struct JournalReader {
   /// had failed before if a line was appended since: an append first finishes the work that a failed
   /// flush leaves, which replaces the file.
   func flush(by output: JournalOutput) throws(Failure) -> Bool {
-    guard FileDescriptor.flushReportsEarlierFailures, let file, offset > sizeAtOpen else {
+    guard FileDescriptor.flushReportsEarlierFailures, let file, position.offset > sizeAtOpen else {
       return false
     }
     try output.flush(file)
@@ -132,8 +133,7 @@ package struct JournalReader {
   private mutating func startAgain(_ news: inout News) {
     news.replaced = queue
     queue = Queue()
-    offset = 0
-    lines = 0
+    position = JournalPosition()
     damagedLines = 0
     mark = []
   }

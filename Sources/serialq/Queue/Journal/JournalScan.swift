@@ -10,7 +10,7 @@ extension Replay {
   ) throws(Failure) {
     let piece: Int64 = 1 << 18
     var buffer: Bytes = []
-    var offset = committed
+    var offset = committed.offset
     while offset < size {
       let before = buffer.count
       try file.fill(&buffer, with: Int(min(piece, size - offset)), from: offset)
@@ -53,15 +53,35 @@ private func lineEnd(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> I
 extension [DamagedLine] {
   /// What to say about these lines; nil if there are none.
   package func message(in folder: QueueFolder) -> String? {
-    guard let first else { return nil }
-    let others =
-      count == 1
-      ? "is damaged (its checksum is wrong) and was"
-      : "and \(count - 1) more are damaged (their checksums are wrong) and were"
-    return """
-      serialq: \(Visible.text(folder.journal)): line \(first.number) \(others) ignored
+    guard !isEmpty else { return nil }
+    let sentences = [
+      sentence(
+        "is damaged (its checksum is wrong) and was ignored",
+        "are damaged (their checksums are wrong) and were ignored"
+      ) { $0 == .changed },
+      sentence(
+        "is not in its place (a copy, or moved) and was ignored",
+        "are not in their places (copies, or moved) and were ignored"
+      ) { if case .misplaced = $0 { true } else { false } },
+      sentence(
+        "is intact, but lines before it are missing",
+        "are intact, but lines before them are missing"
+      ) { $0 == .afterGap },
+    ]
+    return sentences.compactMap { text in
+      text.map { "serialq: \(Visible.text(folder.journal)): \($0)\n" }
+    }.joined() + """
       All other lines were read. Check whether a job is missing: serialq \
       list\(QueueName.option(for: folder.name.text))
       """
+  }
+
+  private func sentence(
+    _ one: String, _ many: String, _ isSuch: (DamagedLine.Fault) -> Bool
+  ) -> String? {
+    let such = filter { isSuch($0.fault) }
+    return such.first.map { first in
+      "line \(first.number) " + (such.count == 1 ? one : "and \(such.count - 1) more \(many)")
+    }
   }
 }

@@ -4,6 +4,8 @@ import SerialqSystem
 package struct AppendedLines {
   /// Their place in the file.
   var start: Int64 = 0
+  /// The place that they say they have.
+  var byte = 0
   var bytes: Bytes = []
   var entries: [Entry] = []
   /// After the last line; see ``Record``.
@@ -28,11 +30,13 @@ package struct JournalScope {
   }
 
   /// The state at the end of the journal that an append needs.
-  private struct Tail {
+  fileprivate struct Tail {
     /// The end of the last complete line or batch.
     var end: Int64
     /// The size of the file; larger than `end` after a crash during a write.
     var size: Int64
+    /// What the next line says of its place: `end`, unless lines were removed or inserted before.
+    var byte: Int
     var nextID: JobID
     var isPaused = false
   }
@@ -42,8 +46,8 @@ package struct JournalScope {
   /// Reads what is new, under the lock: the end of the journal need not be read again for an append.
   package mutating func read(_ reader: inout JournalReader) throws(Failure) {
     try reader.read()
-    let (end, queue) = (reader.offset, reader.queue)
-    known = Tail(end: end, size: end, nextID: queue.nextID, isPaused: queue.isPaused)
+    let end = reader.position.offset
+    known = Tail(of: reader, size: end)
     // A shortage of descriptors must be met before anything is changed.
     _ = try openedFile()
   }
@@ -75,7 +79,7 @@ package struct JournalScope {
     }
     let tail = try foundTail()
     let file = try fileToWrite()
-    var coder = LineCoder(reservingCapacity: 256 * entries.count)
+    var coder = LineCoder(reservingCapacity: 256 * entries.count, at: tail.byte)
     var next = tail.nextID
     var isPaused = tail.isPaused
     for (index, entry) in entries.enumerated() {
@@ -86,8 +90,8 @@ package struct JournalScope {
       JournalLine.write(record, to: &coder)
     }
     let bytes = coder.json.bytes
-    // No reader accepts a line with a higher id, so it would make the whole journal unreadable.
-    guard next <= JournalLine.lastNext else {
+    // No reader accepts a line with a higher id or place, so it would make the whole journal unreadable.
+    guard next <= JournalLine.lastNext, coder.position <= JournalLine.lastByte else {
       throw Failure(
         "queue \(folder.name.text)", "it has no ids left", next: "Use another queue.")
     }
@@ -106,9 +110,11 @@ package struct JournalScope {
       throw error
     }
     let end = tail.end + Int64(bytes.count)
-    self.tail = Tail(end: end, size: end, nextID: next, isPaused: isPaused)
+    self.tail = Tail(
+      end: end, size: end, byte: coder.position, nextID: next, isPaused: isPaused)
     return AppendedLines(
-      start: tail.end, bytes: bytes, entries: entries, next: next, isPaused: isPaused)
+      start: tail.end, byte: tail.byte, bytes: bytes, entries: entries, next: next,
+      isPaused: isPaused)
   }
 
   /// Makes lines durable that any process appended without a flush.
@@ -158,16 +164,18 @@ package struct JournalScope {
 
   private mutating func foundTail() throws(Failure) -> Tail {
     if let tail { return tail }
-    guard let file = try openedFile() else { return Tail(end: 0, size: 0, nextID: 1) }
+    guard let file = try openedFile() else { return .empty }
     let size = try file.status().size
     let found = if let known, known.size == size { known } else { try tail(of: file, size: size) }
     tail = found
     return found
   }
 
-  /// Reads only the last line if it is intact and ends its batch, else the whole journal.
+  /// Reads only the last line if it is intact, in its place and ends its batch, else the whole journal.
+  ///
+  /// A copy of an earlier line would give out the ids since then again.
   private func tail(of file: FileDescriptor, size: Int64) throws(Failure) -> Tail {
-    guard size > 0 else { return Tail(end: 0, size: 0, nextID: 1) }
+    guard size > 0 else { return .empty }
     let newline = UInt8(ascii: "\n")
     var window: Int64 = 4096
     while true {
@@ -184,12 +192,25 @@ package struct JournalScope {
       let reading = bytes.withUnsafeBufferPointer {
         reader.read(UnsafeBufferPointer(rebasing: $0[start...]))
       }
-      guard case .record(let record) = reading, record.more == 0 else { break }
-      return Tail(end: size, size: size, nextID: record.next, isPaused: record.isPaused)
+      guard case .record(let record) = reading, record.more == 0,
+        record.byte == Int(size) - count + start
+      else { break }
+      return Tail(
+        end: size, size: size, byte: Int(size), nextID: record.next, isPaused: record.isPaused)
     }
     var reader = JournalReader(folder)
     try reader.read()
-    let queue = reader.queue
-    return Tail(end: reader.offset, size: size, nextID: queue.nextID, isPaused: queue.isPaused)
+    return Tail(of: reader, size: size)
+  }
+}
+
+extension JournalScope.Tail {
+  fileprivate static let empty = Self(end: 0, size: 0, byte: 0, nextID: 1)
+
+  fileprivate init(of reader: JournalReader, size: Int64) {
+    let (position, queue) = (reader.position, reader.queue)
+    self.init(
+      end: position.offset, size: size, byte: position.next, nextID: queue.nextID,
+      isPaused: queue.isPaused)
   }
 }

@@ -115,8 +115,14 @@ extension Queue {
     if record.isPaused != isPaused { memory.pause = record.isPaused ? Memory.Pause() : nil }
   }
 
-  /// Skips an id that an unreadable line may have assigned.
-  mutating func skipID() { nextID += 1 }
+  /// Skips the ids that a line which does not count may have assigned.
+  mutating func skipIDs(of line: DamagedLine) {
+    switch line.fault {
+    case .changed: nextID += 1
+    case .misplaced(let next): nextID = max(nextID, next)
+    case .afterGap: break
+    }
+  }
 
   package mutating func apply(_ entry: Entry) {
     switch entry {

@@ -4,8 +4,8 @@ import SerialqSystem
 ///
 /// A pure state machine that takes every line in order: between batches, or inside one, whose lines wait for
 /// its last. So a batch cut short by a crash has no effect. Damage costs only the damaged line, which takes
-/// the place of one line of the batch. A line that does not continue the batch proves that the batch was
-/// complete: an append truncates incomplete ones.
+/// the place of one line of the batch, and so does a line that is not in its place. A line that does not
+/// continue the batch proves that the batch was complete: an append truncates incomplete ones.
 struct Replay {
   /// A reported item, in order.
   enum Item: Equatable {
@@ -13,11 +13,9 @@ struct Replay {
     case damaged(DamagedLine)
   }
 
-  /// The number of bytes that count; the next append truncates the rest.
-  private(set) var committed: Int64
-  private(set) var committedLines: Int
-  private var position: Int64
-  private var lines: Int
+  /// The end of what counts; the next append truncates the rest.
+  private(set) var committed: JournalPosition
+  private var position: JournalPosition
   /// The items of the batch that is not complete.
   private var pending: [Item] = []
   /// The number of lines that it still lacks; 0 between batches.
@@ -27,19 +25,17 @@ struct Replay {
   private let path: Bytes?
 
   /// Resumes where an earlier replay ended.
-  init(of path: Bytes? = nil, from committed: Int64 = 0, lines: Int = 0) {
+  init(of path: Bytes? = nil, from committed: JournalPosition = JournalPosition()) {
     self.path = path
     self.committed = committed
-    committedLines = lines
     position = committed
-    self.lines = lines
   }
 
-  /// Takes the next line, without its newline; fails if another version wrote it.
+  /// Takes the next line, without its newline; fails if this version does not write such lines.
   mutating func take(
     _ line: UnsafeBufferPointer<UInt8>, _ found: (Item) -> Void
   ) throws(Failure) {
-    lines += 1
+    position.lines += 1
     let whole = reader.read(line)
     var start = 0
     repeat {
@@ -48,19 +44,19 @@ struct Replay {
       if case .damaged = whole { end = nextOpening(in: line, after: start) ?? end }
       let piece = UnsafeBufferPointer(rebasing: line[start..<end])
       let isLast = end == line.count
-      let (from, to) = (position + Int64(start), position + Int64(end + (isLast ? 1 : 0)))
+      let length = piece.count + (isLast ? 1 : 0)
       // The line as a whole failed its checksum, so its first piece is damaged.
       switch start == 0 ? whole : reader.read(piece) {
-      case .record(let record): take(.record(record), more: record.more, from, to, found)
-      case .damaged:
-        take(.damaged(DamagedLine(number: lines, bytes: Bytes(piece))), more: nil, from, to, found)
-      case .newer: throw refused()
+      case .record(let record) where record.byte >= position.least:
+        take(record, length, found)
+      case .record(let record): setAside(piece, .misplaced(next: record.next), length, found)
+      case .damaged: setAside(piece, .changed, length, found)
+      case .foreign(let isNewer): throw refused(isNewer)
       }
       // A reader that resumes here counts the line again.
-      if !isLast, committed == to { committedLines = lines - 1 }
+      if !isLast, committed == position { committed.lines -= 1 }
       start = end
     } while start < line.count
-    position += Int64(line.count + 1)
   }
 
   /// Takes what follows the last newline if that is a whole line and a byte that was its newline.
@@ -68,35 +64,65 @@ struct Replay {
   /// An append that was cut short leaves less.
   mutating func takeEnd(_ rest: UnsafeBufferPointer<UInt8>, _ found: (Item) -> Void) {
     guard JournalLine.isWhole(UnsafeBufferPointer(rebasing: rest.dropLast())) else { return }
-    lines += 1
-    let (start, end) = (position, position + Int64(rest.count))
-    position = end
-    take(.damaged(DamagedLine(number: lines, bytes: Bytes(rest))), more: nil, start, end, found)
+    position.lines += 1
+    setAside(rest, .changed, rest.count, found)
   }
 
   /// The failure for an intact line that this version does not understand.
-  private func refused() -> Failure {
-    Failure(
-      path?.text ?? "the journal", "line \(lines) was written by a newer version of serialq",
-      next: "Nothing was changed. Use that version for this queue, or another queue.")
+  private func refused(_ isNewer: Bool) -> Failure {
+    let (path, number) = (path ?? Bytes("the journal"), position.lines)
+    guard !isNewer else {
+      return Failure(
+        path.text, "line \(number) was written by a newer version of serialq",
+        next: "Nothing was changed. Use that version for this queue, or another queue.")
+    }
+    let journal = ShellQuote.word(path)
+    let lock = ShellQuote.word(path.dropLast("journal".utf8.count) + Bytes("lock"))
+    return Failure(
+      path.text,
+      "line \(number) is not damaged, but has members or values that this version does not write",
+      next: """
+        Nothing was changed. If another version wrote it, use that for this queue. If it was \
+        changed by hand, remove it: flock \(lock) sed -i.bak \(number)d \(journal)
+        """)
   }
 
-  /// Takes a line that says how many of its batch follow; nil if it is damaged.
-  private mutating func take(
-    _ item: Item, more: Int?, _ start: Int64, _ end: Int64, _ found: (Item) -> Void
+  private mutating func take(_ record: Record, _ length: Int, _ found: (Item) -> Void) {
+    if expected > 0, record.more != expected - 1 {
+      commit(found)
+      committed.lines -= 1
+    }
+    if record.byte > position.next, position.next == position.least {
+      pending.append(.damaged(DamagedLine(number: position.lines, bytes: [], fault: .afterGap)))
+    }
+    position.append(length, lines: 0, at: record.byte)
+    pending.append(.record(record))
+    endLine(expecting: record.more, found)
+  }
+
+  /// Takes a line that does not count, in place of one line of the batch.
+  private mutating func setAside(
+    _ line: UnsafeBufferPointer<UInt8>, _ fault: DamagedLine.Fault, _ length: Int,
+    _ found: (Item) -> Void
   ) {
-    if let more, expected > 0, more != expected - 1 { commit(start, lines - 1, found) }
-    expected = more ?? max(0, expected - 1)
-    // Grown step by step, a large batch would need twice the memory.
-    if pending.isEmpty, expected > 0 { pending.reserveCapacity(min(expected + 1, 1 << 17)) }
-    pending.append(item)
-    if expected == 0 { commit(end, lines, found) }
+    position.offset += Int64(length)
+    position.next += length
+    pending.append(
+      .damaged(DamagedLine(number: position.lines, bytes: Bytes(line), fault: fault)))
+    endLine(expecting: max(0, expected - 1), found)
   }
 
-  private mutating func commit(_ end: Int64, _ lines: Int, _ found: (Item) -> Void) {
+  private mutating func endLine(expecting more: Int, _ found: (Item) -> Void) {
+    // Grown step by step, a large batch would need twice the memory.
+    if expected == 0, more > 0 { pending.reserveCapacity(min(more + 1, 1 << 17)) }
+    expected = more
+    if expected == 0 { commit(found) }
+  }
+
+  private mutating func commit(_ found: (Item) -> Void) {
     for item in pending { found(item) }
     pending.removeAll(keepingCapacity: pending.count == 1)
-    (committed, committedLines, expected) = (end, lines, 0)
+    (committed, expected) = (position, 0)
   }
 
   private func nextOpening(in line: UnsafeBufferPointer<UInt8>, after start: Int) -> Int? {
@@ -108,9 +134,43 @@ struct Replay {
   }
 }
 
-/// A journal line that was changed after it was written.
+/// How far a journal was read.
+struct JournalPosition: Equatable {
+  /// The number of bytes.
+  var offset: Int64 = 0
+  /// The number of lines, including damaged ones.
+  var lines = 0
+  /// Where the last line that counts ends, if it began where it says.
+  ///
+  /// A line that says it began before is a copy, or was moved. What it says may be outdated, so it must
+  /// not replace what the lines since then say.
+  private(set) var least = 0
+  /// Where the next line should begin: behind the lines since then that do not count.
+  var next = 0
+
+  /// Appends lines that say they begin there.
+  mutating func append(_ length: Int, lines: Int, at byte: Int) {
+    offset += Int64(length)
+    self.lines += lines
+    least = byte + length
+    next = least
+  }
+}
+
+/// A journal line that does not count, or before which lines are missing.
 package struct DamagedLine: Equatable, Sendable {
+  enum Fault: Equatable {
+    /// Its checksum is wrong.
+    case changed
+    /// It is a copy of an earlier line, or was moved; ids below `next` were in use when it was written.
+    case misplaced(next: JobID)
+    /// It counts, but does not follow the line before it.
+    case afterGap
+  }
+
   /// Counts from 1, as `sed -n` does.
   var number: Int
+  /// Empty for a line that counts.
   var bytes: Bytes
+  var fault: Fault
 }

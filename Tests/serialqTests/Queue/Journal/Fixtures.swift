@@ -87,12 +87,15 @@ func added(_ id: JobID, _ line: String = "true", after ids: [JobID] = [], ifOK: 
   return .job(id, order(line, Order.Details(limits: limits)))
 }
 
-/// The lines of a batch, in a queue that was paused before or not.
-func lines(_ entries: [Entry], next: JobID, isPaused: Bool = false) -> [Bytes] {
-  var isPaused = isPaused
+/// The lines of a batch that begins there, in a queue that was paused before or not.
+func lines(
+  _ entries: [Entry], next: JobID, isPaused: Bool = false, at start: Int = 0
+) -> [Bytes] {
+  var (isPaused, start) = (isPaused, start)
   return entries.enumerated().map { index, entry in
     if case .queue(let memory) = entry { isPaused = memory.pause != nil }
-    var coder = LineCoder()
+    var coder = LineCoder(at: start)
+    defer { start = coder.position }
     let more = entries.count - 1 - index
     JournalLine.write(
       Record(entry: entry, next: next, more: more, isPaused: isPaused), to: &coder)

@@ -191,8 +191,8 @@ import Testing
     var reader = JournalReader(folder)
     var reported: [Entry] = []
     #expect(try reader.read() == JournalReader.News())
-    let batches = lines([added(1)], next: 2) + lines([added(2), added(3)], next: 4)
-    let text = Bytes(batches.joined())
+    let first = Bytes(lines([added(1)], next: 2).joined())
+    let text = first + lines([added(2), added(3)], next: 4, at: first.count).joined()
     let file = try FileDescriptor.open(folder.journal, .log)
     for byte in text {
       try file.writeAll([byte])
@@ -206,9 +206,10 @@ import Testing
   // Fails when only the piece that was read last is searched for a batch: it begins before that.
   @Test("A batch larger than the read buffer is reported once and in order, including damage")
   func largeBatch() throws {
-    var batch = lines((1...2_000).map { added($0) }, next: 2_001)
+    let first = Bytes(lines([added(1, "early")], next: 2).joined())
+    var batch = lines((1...2_000).map { added($0) }, next: 2_001, at: first.count)
     batch[700][50] ^= 1
-    let text = Bytes((lines([added(1, "early")], next: 2) + batch).joined())
+    let text = first + batch.joined()
     #expect(text.count > 1 << 18)
     try write(Bytes(text.dropLast(3)), to: folder.journal)
     var reader = JournalReader(folder)
@@ -272,7 +273,7 @@ import Testing
     var text = try content(folder.journal)
     let damaged = text.count - 30
     text[damaged] ^= 0x01
-    text += Bytes(lines([added(3)], next: 4).joined())
+    text += Bytes(lines([added(3)], next: 4, at: text.count).joined())
     try write(text, to: folder.journal)
     var reader = JournalReader(folder)
     #expect(try reader.read().damaged.map(\.number) == [2])

@@ -5,7 +5,7 @@ import SerialqSystem
 struct Replayed {
   var queue = Queue()
   var damaged: [DamagedLine] = []
-  var committed: Int64 = 0
+  var committed = JournalPosition()
 
   init(_ text: Bytes) throws {
     var (replay, queue, damaged) = (Replay(), Queue(), [DamagedLine]())
@@ -13,7 +13,7 @@ struct Replayed {
       switch item {
       case .record(let record): queue.apply(record)
       case .damaged(let line):
-        queue.skipID()
+        queue.skipIDs(of: line)
         damaged.append(line)
       }
     }
