@@ -37,6 +37,7 @@ package enum Tool: String, CaseIterable, Sendable {
   case ssh
   case sshd
   case sshKeygen = "ssh-keygen"
+  case systemctl
   case tcsh
   case tmux
   case unshare
@@ -59,6 +60,7 @@ package enum Tool: String, CaseIterable, Sendable {
     case .script: "bsdutils"
     case .ssh, .sshKeygen: "openssh-client"
     case .sshd: "openssh-server"
+    case .systemctl: "systemd"
     case .vi: "vim-tiny"
     case .bash, .bashCompletion, .busybox, .chromium, .dash, .fish, .git, .jq, .mandoc, .mount,
       .perl,

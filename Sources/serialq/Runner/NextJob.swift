@@ -179,7 +179,8 @@ extension Runner {
     }
     let hook = view.withLock { $0.queue.settings.onFinish }
     let now = Clock.now()
-    let isInterrupted = termination.isStopped && interruptsJob
+    let isStopped = termination.isStopped || isSignaledToo(process, termination)
+    let isInterrupted = isStopped && interruptsJob
     let state = ending?.state(because: termination.cause) ?? .interrupted
     limitLog(of: job, ending: isInterrupted ? .interrupted : state)
     var next: Choice?
@@ -204,6 +205,16 @@ extension Runner {
     }
     if let hook { try run(hook, for: job.id) }
     return next
+  }
+
+  /// Whether the system signaled the job, which did not succeed, and this runner too, as at a shutdown.
+  ///
+  /// It signals them at the same time: the end of the job can be noticed before the stop.
+  private func isSignaledToo(_ ending: Ending, _ termination: Termination) -> Bool {
+    guard ending != .exited(0), termination.cause == .itself else { return false }
+    // Otherwise the next job could start before the signal is handled.
+    if SignalListener.isPending(SIGTERM) { supervision.requestStop(.inOrder) }
+    return supervision.isStopped
   }
 
   /// Spawns the job and waits for its end; nil if it could not be spawned yet, and waits as before.

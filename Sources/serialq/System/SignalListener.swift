@@ -69,6 +69,12 @@ package final class SignalListener: Sendable {
     return received
   }
 
+  /// Whether this signal, which is blocked, was sent to this process and not awaited yet.
+  package static func isPending(_ number: Int32) -> Bool {
+    var pending = sigset_t()
+    return sigpending(&pending) == 0 && sigismember(&pending, number) == 1
+  }
+
   /// Performs the default action of a signal on this process: terminate, or stop until SIGCONT.
   ///
   /// Returns after SIGCONT. A call of another machine exits as a shell does instead: ssh would

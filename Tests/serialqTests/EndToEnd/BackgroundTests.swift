@@ -1,5 +1,5 @@
 import SerialqQueue
-import SerialqRunner
+@testable import SerialqRunner
 import SerialqSystem
 import TestSupport
 import Testing
@@ -185,6 +185,22 @@ import Testing
     _ = try scene.waitForProcess(of: 1)
     #expect(try kill(scene.waitForRunner(), SIGTERM) == 0)
     try scene.waitForJob(1, .interrupted)
+    #expect(try scene.states() == [.interrupted, .waiting])
+  }
+
+  // Fails if the end of the job, which is noticed first, counts as its failure.
+  @Test("a job that receives SIGTERM together with its runner, as at a shutdown, is interrupted")
+  func terminatedTogether() throws {
+    try scene.add("echo up; exec sleep 1000", "true")
+    #expect(try scene.serialq("start").code == 0)
+    try scene.waitForLog(1, "up\n")
+    let (job, runner) = (try scene.waitForProcess(of: 1), try scene.waitForRunner())
+    #expect(kill(runner, SIGSTOP) == 0 && kill(job, SIGTERM) == 0)
+    let lock = try #require(try JobLock.existing(1, scene.queueFolder()))
+    try lock.lock()
+    lock.unlock()
+    #expect(kill(runner, SIGTERM) == 0 && kill(runner, SIGCONT) == 0)
+    try scene.waitForNoRunner()
     #expect(try scene.states() == [.interrupted, .waiting])
   }
 
