@@ -125,6 +125,38 @@ extension FarQueue {
     try expectSecondWaits(gate)
   }
 
+  /// Kills the process of the launcher that reads what the job prints.
+  func checkKilledReader() throws {
+    let job = "trap 'echo first >>rec; exit 0' TERM; echo begun; while :; do sleep 0.1; done"
+    try addRunning(job, Self.second)
+    // The same program as its parent: a subshell.
+    let name = try #require(ProcessStatus.of(try scene.waitForProcess(of: 1))).name.text
+    #expect(try scene.launcherChild(named: name)?.send(SIGKILL) == 0)
+    try expectKilledPart()
+    try expectRecord("first\nsecond\n")
+  }
+
+  /// Kills the process of the launcher that sends the input of the job.
+  func checkKilledSender(_ gate: Gate) throws {
+    // More than all pipes and connections on the way hold.
+    #expect(try scene.script("truncate -s 100M data").code == 0)
+    let job = "echo begun; read x <gate; wc -c"
+    #expect(try scene.serialq("add", "-i", "data", "-c", job).code == 0)
+    try scene.waitForLog(1, "begun\n")
+    try add(Self.second)
+    #expect(try scene.launcherChild(named: "cat")?.send(SIGKILL) == 0)
+    try gate.open()
+    try expectKilledPart()
+  }
+
+  private func expectKilledPart() throws {
+    #expect(try scene.serialq("wait", "2").code == 0)
+    #expect(try scene.states() == [.interrupted, .succeeded])
+    let shown = try scene.serialq("show", "1").text
+    #expect(shown.contains(/a process of serialq-(ssh|slurm) was killed/), "\(shown)")
+    try expectNothingLeft()
+  }
+
   /// Kills the runner, and the launcher if its report comes without it.
   func checkKilledRunner(_ gate: Gate, isLauncherKilled: Bool = false) throws {
     try addRunning("\(Self.first); exit 3", Self.second)

@@ -37,12 +37,25 @@ import Testing
     if isKept { _ = try scene.script("ssh -O exit box") }
     try rounds.check()
   }
+
+  // Fails if the end of any process of the launcher, also one that starts or watches another, is
+  // taken for the end of its job, or never noticed.
+  @Test(
+    "whichever process of serialq-slurm is killed, no job on a node runs twice or overlaps",
+    .needsSlurm, .needsRoot, .shows(Elsewhere.fence, Elsewhere.report))
+  func slurm() throws {
+    let queue = try SlurmQueue(scene)
+    var rounds = LauncherRounds(KillRounds(scene, 6, long: 100), client: "srun")
+    try rounds.run(delay: 0...500_000)
+    try rounds.check()
+    try queue.expectNothingLeft()
+  }
 }
 
 /// Random kills, and what must be true of the journal and of the record of the work afterwards.
 private struct LauncherRounds {
   private enum Victim: CaseIterable {
-    case runner, launcher, both, client, session, cancel, cancelAtOnce
+    case runner, launcher, both, client, part, session, cancel, cancelAtOnce
   }
 
   private var rounds: KillRounds
@@ -100,6 +113,9 @@ private struct LauncherRounds {
       try killRunner()
       _ = launcher?.send(SIGKILL)
     case .client: _ = try scene.launcherChild(named: client)?.send(SIGKILL)
+    case .part:
+      // Another one, or none, of the engine, which is no part of serialq.
+      if client != "client" { try killPart() }
     case .session: try box?.cut()
     case .cancel, .cancelAtOnce:
       guard let running else { return }
@@ -114,6 +130,25 @@ private struct LauncherRounds {
   private func killRunner() throws {
     guard let pid = try scene.runner(), kill(pid, SIGKILL) == 0 else { return }
     try scene.waitForNoRunner()
+  }
+
+  /// Kills any process that the launcher has started.
+  private mutating func killPart() throws {
+    let queue = try scene.queue()
+    guard let launcher = queue.running.compactMap(queue.job).first?.running?.pid else { return }
+    let all = try FileSystem.names(in: Bytes("/proc")).compactMap { Int32($0.text) }
+      .compactMap { ProcessStatus.of($0) }
+    var parts: [ProcessStatus] = []
+    var parents: Set = [launcher]
+    while !parents.isEmpty {
+      let children = all.filter { parents.contains($0.parent) }
+      parts += children
+      parents = Set(children.map(\.pid))
+    }
+    guard let part = parts.randomElement(using: &rounds.random) else { return }
+    let handle = ProcessHandle(part.pid)
+    // Checked after the handle was opened: before, the number can be reused.
+    if ProcessStatus.of(part.pid)?.identity == part.identity { _ = handle.send(SIGKILL) }
   }
 
   /// Expects that everything has ended, as the journal says.
@@ -134,7 +169,7 @@ private struct LauncherRounds {
     switch job.state {
     case .succeeded:
       // Of the fake engine, the output is elsewhere.
-      let isComplete = try box == nil || scene.log(job.id).text.contains("out \(job.id) ")
+      let isComplete = try client == "client" || scene.log(job.id).text.contains("out \(job.id) ")
       return code == 0 && isComplete
     case .failed: return job.exitCode == 3 ? code == 3 : job.exitCode == 126 && !hasStarted
     case .cancelled: return rounds.ended.contains(job.id)

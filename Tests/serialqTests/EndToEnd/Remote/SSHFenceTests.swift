@@ -46,6 +46,30 @@ final class SSHFenceTests: FarSuite<SSHQueue> {
     #expect(try scene.log(1).text.contains("its supervisor on "))
   }
 
+  // Fails if the job counts as a success, or its launcher waits for its own end. Without an answer to
+  // a killed reader it would do so all the time: repeat `wait` while the status is above 128.
+  @Test(
+    "a job whose launcher loses a process is ended there, and interrupted", .needs(.bash, .busybox),
+    arguments: ["", "bash ", "busybox sh "])
+  func readerKilled(shell: String) throws {
+    try queue.setLauncher("\(shell)\(scene.programs.text)/serialq-ssh box")
+    try queue.checkKilledReader()
+  }
+
+  // Fails if the job that got a part of its input counts as a success.
+  @Test("a job elsewhere whose input is cut off by a kill is interrupted")
+  func senderKilled() throws { try queue.checkKilledSender(gate) }
+
+  // Fails if the end of the process there that copies the output is not checked.
+  @Test("a job elsewhere whose output is cut off by a kill is interrupted")
+  func relayKilled() throws {
+    let kill = "read -r id name state parent rest <$p/stat && [ $parent = $PPID ] && [ $id != $$ ]"
+    try queue.add("for p in /proc/[0-9]*; do \(kill) && kill -9 $id; done; exit 0", SSHQueue.second)
+    #expect(try scene.serialq("wait", "2").code == 0)
+    #expect(try scene.states() == [.interrupted, .succeeded])
+    #expect(try scene.log(1).text.contains("the copy of its output was killed"))
+  }
+
   // Fails if the launcher ends with the runner, or its result is not used.
   @Test(
     "the result of a job elsewhere is recorded by the next runner", .shows(Elsewhere.outlives),

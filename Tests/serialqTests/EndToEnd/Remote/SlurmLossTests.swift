@@ -21,6 +21,20 @@ final class SlurmLossTests: FarSuite<SlurmQueue> {
     }
   }
 
+  // Fails if the job counts as a success, or its launcher waits for its own end. Without an answer to
+  // a killed reader it would do so all the time: repeat `wait` while the status is above 128.
+  @Test(
+    "a job on a node whose launcher loses a process is ended, and interrupted",
+    .needs(.bash, .busybox), arguments: ["", "bash ", "busybox sh "])
+  func readerKilled(shell: String) throws {
+    try queue.setLauncher("\(shell)\(scene.programs.text)/serialq-slurm")
+    try queue.checkKilledReader()
+  }
+
+  // Fails if the job that got a part of its input counts as a success.
+  @Test("a job on a node whose input is cut off by a kill is interrupted")
+  func senderKilled() throws { try queue.checkKilledSender(gate) }
+
   // Fails if job 3 runs while job 2 does, because a crash of the machine restored an old file.
   @Test("a note of before the machine started does not replace the wait for an earlier job")
   func oldNote() throws {

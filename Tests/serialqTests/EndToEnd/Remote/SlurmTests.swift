@@ -9,8 +9,9 @@ struct SlurmQueue: FarQueue {
   let waiting = "serialq-slurm: waiting for "
   let cluster: SlurmCluster
 
-  init(hasOwnCluster: Bool = false) throws {
-    scene = try Scene()
+  init(_ scene: Scene? = nil, hasOwnCluster: Bool = false) throws {
+    let scene = try scene ?? Scene()
+    self.scene = scene
     cluster = hasOwnCluster ? try SlurmCluster(scene) : try SlurmCluster.shared.get()
     if !hasOwnCluster { try cluster.addPrograms(to: scene) }
     try setLauncher("serialq-slurm")
