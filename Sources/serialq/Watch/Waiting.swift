@@ -88,6 +88,9 @@ package struct Waiting {
     return ids.allSatisfy { queue.job($0)?.state.isOver == true }
   }
 
+  /// The first of the selected jobs that is not over; nil for the whole queue.
+  package var awaited: JobID? { ids.first { queue.job($0)?.state.isOver == false } }
+
   /// Whether a waiting job is waited for, which cannot run in a paused queue.
   private var isForWaiting: Bool {
     guard !ids.isEmpty else { return queue.count(.waiting) > 0 }

@@ -233,6 +233,61 @@ import Testing
     }
   #endif
 
+  #if os(Linux)
+    // Fails if one queue waits for another for ever: search the jobs of the awaited queue only. Or if
+    // each marks what it waits for after its search: two can then miss each other.
+    @Test("a job is refused to wait for a queue that waits for it, through any number of queues")
+    func deadlock() throws {
+      let inner = "serialq -q default wait; echo $?"
+      let run = try scene.serialq("run", "serialq -q b run 'serialq -q c run \"\(inner)\"'")
+      #expect(
+        run.code == 0
+          && run.text == """
+            serialq: wait: job 1 of queue default waits for queue b, and job 1 of queue b waits for \
+            queue c, and job 1 of queue c calls it and would wait for itself
+            Queue a job instead: serialq add -q default; or use another queue: -q NAME
+            125
+
+            """,
+        "\(run.text)")
+      for (queue, call) in [("x", "-q y wait"), ("y", "-q x log -f 1")] {
+        let line = "read x <gate; serialq \(call) >/dev/null; echo $? >\(queue)"
+        #expect(try scene.serialq("add", "-q", queue, "-c", line).code == 0)
+      }
+      for _ in 1...2 { try gate.open() }
+      #expect(try scene.serialq("wait", "--all").code == 0)
+      let codes = try ["x", "y"].map { try content(scene.path($0)).text }
+      #expect(codes.contains("125\n"), "\(codes)")
+    }
+
+    // Fails if a job that waited for an earlier job is taken for one that still does: it has been
+    // stopped since, and could not remove its mark. Or if a killed one is.
+    @Test("a job can wait for a queue that waited for an earlier job of its own queue")
+    func noDeadlock() throws {
+      let waits = "(serialq -q y wait 1 & echo $! >pid; wait $!; serialq -q y wait 1; echo over)"
+      for line in ["read x <gate", "serialq -q x wait"] {
+        #expect(try scene.serialq("add", "-q", "y", "-c", line).code == 0)
+      }
+      #expect(try scene.serialq("add", "-q", "x", "-c", waits).code == 0)
+      try scene.waitForFile("pid", "\n")
+      let mark = try scene.queueFolder("y").waiters
+      try waitUntil("the mark", watching: [scene.queueFolder("y").path]) {
+        try FileSystem.status(of: mark) != nil
+      }
+      let pid = try #require(Int32(content(scene.path("pid")).text.dropLast()))
+      #expect(kill(pid, SIGSTOP) == 0)
+      try gate.open()
+      try scene.waitForJob(2, in: "y", .running)
+      // It waits, and is not refused.
+      try waitUntil("the other mark", watching: [scene.queueFolder("x").path]) {
+        try FileSystem.status(of: scene.queueFolder("x").waiters) != nil
+      }
+      #expect(kill(pid, SIGCONT) == 0)
+      #expect(try scene.serialq("wait", "--all").code == 0)
+      #expect(try scene.states("y") == [.succeeded, .succeeded])
+    }
+  #endif
+
   // Fails if only the variables are checked: all processes that a job left behind inherit them.
   @Test("a process that has a job's variables, but is not part of the job, can wait for it")
   func strangersVariables() throws {

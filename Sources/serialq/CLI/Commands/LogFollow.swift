@@ -24,6 +24,8 @@ extension Session {
     defer { restorer.restore(&output) }
     try interrupt(of: queues, restorer) { subject == .queue || subject == .job($0) }
     var followers = try WatchedQueues<Follower>(spool, queues, logs: true)
+    var marks: [WaitMark?] = []
+    defer { withExtendedLifetime(marks) {} }
     var last = ""
     var isFirstLook = true
     while true {
@@ -31,10 +33,14 @@ extension Session {
         try Follower(folder, subject, style, restorer)
       } checking: { (follower) throws(Failure) in
         guard !follower.isAtEnd else { return }
-        if case .job(let id) = subject, follower.queue.job(id)?.state == .waiting {
-          confirm("serialq: waiting for job \(id) to start")
+        var job: JobID?
+        if case .job(let id) = subject {
+          job = id
+          if follower.queue.job(id)?.state == .waiting {
+            confirm("serialq: waiting for job \(id) to start")
+          }
         }
-        try refuseOwnQueue("log -f", follower.queue, named: follower.queueName)
+        marks.append(try willWait("log -f", for: job, follower.queue, follower.folder))
         // The `add` that makes a queue meanwhile starts a runner next.
         if isFirstLook { try reportMissingRunner(of: follower) }
       } reading: { (follower) throws(Failure) in

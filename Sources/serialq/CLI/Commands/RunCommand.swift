@@ -94,7 +94,8 @@ extension RunCommand: Subcommand {
       try FileWatch(folders: [folder.path] + (job.hasTerminal == true ? [folder.locks] : [])),
     ]
     var follower = try Follower(folder, .queue, style)
-    try session.refuseOwnQueue("run", follower.queue, named: follower.queueName)
+    let mark = try session.willWait("run", follower.queue, folder)
+    defer { withExtendedLifetime(mark) {} }
     let wakeUp = try WakeUpPipe()
     let messages = session.output
     let said = Locked<[String]>([])

@@ -82,9 +82,10 @@ extension WaitCommand: Subcommand {
     let deadline = timeout.map { Clock.monotonic() + Int64($0) * 1_000_000_000 }
     // Without the logs: the output of a job changes nothing for those that wait.
     var waits = try WatchedQueues<Waiting>(spool, queues, logs: false)
+    var marks: [Bytes: WaitMark] = [:]
     while true {
       wakeUp.drain()
-      try update(&waits, in: session)
+      try update(&waits, &marks, in: session)
       if waits.readable.allSatisfy(\.isDone) { break }
       if let deadline, deadline <= Clock.monotonic() { throw gaveUp() }
       display?.draw(waits.members, namesQueues: queues == .all, on: &session.output)
@@ -93,6 +94,7 @@ extension WaitCommand: Subcommand {
         until: [deadline, display?.deadline].compactMap(\.self).min())
     }
     session.output.hide()
+    marks = [:]
     // Durable before it is reported.
     for waiting in waits.readable { try waiting.flush() }
     let codes = waits.members.compactMap { reportResult($0, in: session) }
@@ -101,18 +103,26 @@ extension WaitCommand: Subcommand {
 
   /// Reads the queues, and starts the runners that are missing.
   private func update(
-    _ waits: inout WatchedQueues<Waiting>, in session: Session
+    _ waits: inout WatchedQueues<Waiting>, _ marks: inout [Bytes: WaitMark], in session: Session
   ) throws(Failure) {
+    func mark(_ waiting: Waiting) throws(Failure) {
+      marks[waiting.folder.name] = try session.willWait(
+        "wait", for: waiting.awaited, waiting.queue, waiting.folder, marks: timeout == nil)
+    }
     try waits.update { (folder) throws(Failure) in
       try Waiting(folder, jobs, startingIfNeeded: .own)
     } checking: { (waiting) throws(Failure) in
-      guard !waiting.isDone else { return }
-      try session.refuseOwnQueue("wait", waiting.queue, named: waiting.queueName)
+      if !waiting.isDone { try mark(waiting) }
     } reading: { (waiting) throws(Failure) in
       session.report(try waiting.look(), in: waiting.folder)
       if let text = waiting.newShortage() { session.output.message("serialq: \(text)") }
     } reporting: { fault in
       session.output.message(fault.description)
+    }
+    for waiting in waits.readable where !waiting.isDone {
+      // The next of several jobs.
+      let known = marks[waiting.folder.name]
+      if let known, known.job != waiting.awaited { try mark(waiting) }
     }
   }
 

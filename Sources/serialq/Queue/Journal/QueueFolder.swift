@@ -22,6 +22,8 @@ package struct QueueFolder: Equatable, Sendable {
   var lock: Bytes { path.appending(path: Bytes("lock")) }
   /// Locked while a runner is active.
   package var runnerLock: Bytes { path.appending(path: Bytes("runner.lock")) }
+  /// Open in the processes of jobs that wait for the queue; always empty.
+  package var waiters: Bytes { path.appending(path: Bytes("waiters")) }
   /// The messages of a background runner, which has no terminal.
   package var runnerLog: Bytes { path.appending(path: Bytes("runner.log")) }
   /// The output of the last on-finish command.
