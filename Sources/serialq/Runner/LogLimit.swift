@@ -42,16 +42,18 @@ extension Runner {
   /// Drops the middle of the log of a job that is over, if it is longer than the limit.
   ///
   /// Call it before the end is recorded, so that all commands see the same log after that. Replaces
-  /// the file atomically: a reader that has opened it keeps the whole log. Does nothing before a
-  /// retry, whose output such a reader would miss, or while a process that the job left behind may
-  /// write to the file. Ignores errors, such as a full disk, and keeps the whole log then.
+  /// the file atomically, and keeps the whole one for followers that have yet to print it. Does nothing
+  /// before a retry, whose output a reader of the file would miss, or while a process that the job left
+  /// behind may write to the file. Ignores errors, such as a full disk, and keeps the whole log then.
   func limitLog(of job: Job, ending state: JobState) {
     guard !job.isRetried(after: state),
       let limit = view.withLock({ $0.queue.settings.logLimit })
     else { return }
     do throws(Failure) {
       guard try !JobLock.isHeld(job.id, folder) else { return }
-      try LogLimit.apply(limit, to: folder.log(job.id), by: folder.newLog)
+      try LogLimit.apply(limit, to: folder.log(job.id), by: folder.newLog) {
+        if UnreadLogs(in: folder).keep(job) { keepsLogs.withLock { $0 = true } }
+      }
     } catch {
       try? FileSystem.remove(folder.newLog)
       say("serialq: job \(job.id): its log is not cut: \(error.sentence)")
@@ -61,7 +63,7 @@ extension Runner {
 
 extension LogLimit {
   fileprivate static func apply(
-    _ limit: Int, to path: Bytes, by new: Bytes
+    _ limit: Int, to path: Bytes, by new: Bytes, keeping keep: () -> Void
   ) throws(Failure) {
     guard let log = try FileDescriptor.openIfThere(path, .read) else { return }
     let size = try log.status().size
@@ -75,6 +77,7 @@ extension LogLimit {
     try file.writeAll(Bytes(end.suffix(Int(size - cut.tail))))
     // Before the rename: a power loss must leave one of the two logs.
     try file.flushData()
+    keep()
     try FileSystem.rename(new, to: path)
   }
 }

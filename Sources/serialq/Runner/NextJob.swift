@@ -324,7 +324,10 @@ extension Runner {
   private func makeLog(of job: Job) throws(Failure) -> FileDescriptor {
     let path = folder.log(job.id)
     if job.retriesUsed > 0 { return try FileDescriptor.open(path, .log) }
-    if job.hasRun { try FileSystem.remove(path) }
+    if job.hasRun {
+      if UnreadLogs(in: folder).keep(job) { keepsLogs.withLock { $0 = true } }
+      try FileSystem.remove(path)
+    }
     return try FileDescriptor.open(path, .emptyLog)
   }
 

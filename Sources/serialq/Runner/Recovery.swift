@@ -26,7 +26,10 @@ extension Runner {
   /// the next attempt could run beside it. A process that opened the file before can only probe it: new
   /// holders come from this runner alone.
   private func removeLockFiles() {
-    for id in ((try? FileSystem.names(in: folder.locks)) ?? []).compactMap({ JobID($0.text) }) {
+    let names = (try? FileSystem.names(in: folder.locks)) ?? []
+    // A killed follower left them.
+    folder.removeKeptLogs(among: names)
+    for id in names.compactMap({ JobID($0.text) }) {
       guard let lock = try? JobLock.existing(id, folder), (try? lock.tryLock()) == true else {
         continue
       }

@@ -40,6 +40,9 @@ package final class Runner: Sendable {
   /// The job that could not be started, and when to try again; used by one step at a time.
   let postponed = Locked<PostponedJob?>(nil)
 
+  /// Whether this runner may have kept logs for followers; used by one step at a time.
+  let keepsLogs = Locked(false)
+
   /// The queue's runner lock.
   let lock: FileDescriptor
   private let hasLock: Bool
@@ -318,7 +321,8 @@ extension Runner {
       // After the line is durable: a log must not be lost while its job can reappear.
       let lines = try scope.append(entries, flush: flush || !forgotten.isEmpty)
       // Of the queue that still has the forgotten jobs.
-      folder.removeFiles(of: forgotten, in: view.queue)
+      if folder.removeFiles(of: forgotten, in: view.queue) { keepsLogs.withLock { $0 = true } }
+      removeKeptLogs()
       try view.reader.take(lines)
       // Otherwise `status` could not find out whether a process that could not be ended still runs.
       if current.execution?.left == nil {
@@ -327,6 +331,15 @@ extension Runner {
       }
       try next(&view, &scope)
     }
+  }
+
+  /// Removes the logs that this runner kept for followers, once no follower is left.
+  ///
+  /// A follower removes them itself, unless it is killed.
+  private func removeKeptLogs() {
+    guard keepsLogs.withLock({ $0 }), !UnreadLogs(in: folder).contain(1...Int.max) else { return }
+    keepsLogs.withLock { $0 = false }
+    folder.removeKeptLogs(among: (try? FileSystem.names(in: folder.locks)) ?? [])
   }
 
   /// Removes the lock file of the last job, if no other follows at once.

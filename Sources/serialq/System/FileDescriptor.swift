@@ -138,6 +138,41 @@ package final class FileDescriptor: Sendable {
   /// Releases the lock of `flock(2)`, even if other processes share the open file.
   package func unlock() { _ = flock(raw, LOCK_UN) }
 
+  /// Acquires a shared lock of a range of bytes, to any end if the last is `Int.max`, by `fcntl(2)`.
+  ///
+  /// Of the open file, as a lock of `flock(2)` is, but independent of those.
+  package func lockShared(_ range: ClosedRange<Int>) throws(Failure) {
+    _ = try lock(range, F_RDLCK, by: Self.setRange)
+  }
+
+  /// Releases the lock of a range of bytes.
+  package func unlock(_ range: ClosedRange<Int>) {
+    _ = try? lock(range, F_UNLCK, by: Self.setRange)
+  }
+
+  /// Whether another open file has locked a byte of the range.
+  package func isLocked(_ range: ClosedRange<Int>) throws(Failure) -> Bool {
+    try lock(range, F_WRLCK, by: Self.getRange).l_type != F_UNLCK
+  }
+
+  #if os(Linux)
+    private static let (getRange, setRange) = (F_OFD_GETLK, F_OFD_SETLK)
+  #else
+    // Not in all versions of the headers.
+    private static let (getRange, setRange): (Int32, Int32) = (92, 90)
+  #endif
+
+  private func lock(
+    _ range: ClosedRange<Int>, _ type: some BinaryInteger, by command: Int32
+  ) throws(Failure) -> flock {
+    var lock = flock()
+    lock.l_type = Int16(type)
+    lock.l_start = off_t(range.lowerBound)
+    lock.l_len = range.upperBound == .max ? 0 : off_t(range.upperBound - range.lowerBound + 1)
+    _ = try retrying("fcntl", "locking", name) { fcntl(raw, command, &lock) }
+    return lock
+  }
+
   private func lock(by operation: Int32) throws(Failure) -> Bool {
     try retrying("flock", "locking", name, unless: EWOULDBLOCK) { flock(raw, operation) } != -1
   }

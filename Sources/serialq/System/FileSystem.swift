@@ -56,6 +56,13 @@ package enum FileSystem {
     }
   }
 
+  /// Gives a file another name, by `link(2)`; succeeds if a file has that name.
+  package static func link(_ path: Bytes, as name: Bytes) throws(Failure) {
+    _ = try retrying("link", "linking", path: path, unless: EEXIST) { from in
+      name.withCString { linkFile(from, $0) }
+    }
+  }
+
   /// Resolves all symbolic links in a path, by `realpath(3)`.
   static func resolved(_ path: Bytes) throws(Failure) -> Bytes {
     guard let resolved = path.withCString({ realpath($0, nil) }) else {
@@ -120,4 +127,9 @@ package enum FileSystem {
 /// `rename(2)`, which the static method of the same name hides.
 private func renameFile(_ from: UnsafePointer<CChar>, _ to: UnsafePointer<CChar>) -> Int32 {
   rename(from, to)
+}
+
+/// `link(2)`, which the static method of the same name hides.
+private func linkFile(_ from: UnsafePointer<CChar>, _ to: UnsafePointer<CChar>) -> Int32 {
+  link(from, to)
 }

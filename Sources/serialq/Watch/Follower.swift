@@ -35,13 +35,20 @@ package struct Follower {
 
   package let folder: QueueFolder
   private let style: OutputStyle
+  private let subject: Subject
+  /// Retains the logs that are not printed.
+  private let unread: UnreadLogs
   private var reader: JournalReader
   private var state: FollowerState
+  /// What the last read of the journal reported.
+  private var seen = FollowerState.Changes()
+  /// What is left to do about it, after a failure.
+  private var pending: ArraySlice<FollowerState.Action> = []
   private var log: LogReader?
   /// The queue and the job of the open log.
   private var source = ""
-  /// The job of the open log.
-  private var open: JobID?
+  /// The attempt of the open log.
+  private var open: AttemptID?
   /// The jobs whose output is printed only at their end, because their terminals are to be attached.
   package var heldBack: Set<JobID> = []
   /// Whether everything that is printed was there before following began.
@@ -58,8 +65,15 @@ package struct Follower {
     self.folder = folder
     self.style = style
     self.restorer = restorer
+    self.subject = subject
+    // Before the journal is read: no log is removed unseen.
+    switch subject {
+    case .queue: unread = try UnreadLogs(retaining: 1...Int.max, in: folder)
+    case .job(let id): unread = try UnreadLogs(retaining: id...id, in: folder)
+    }
     reader = JournalReader(folder)
     try reader.read()
+    if subject == .queue { unread.releaseOver(in: reader.queue) }
     state = FollowerState(reader.queue, named: folder.name.text, subject, style)
   }
 
@@ -104,10 +118,32 @@ package struct Follower {
   package mutating func advance(
     _ output: inout Output, after last: inout String
   ) throws(Failure) {
+    if !pending.isEmpty { try performPending(&output, &last) }
     var seen = FollowerState.Changes()
-    seen.replaced = try reader.read { entry, before, _ in seen.note(entry, before) }.replaced
+    seen.replaced = try reader.read { entry, before, queue in
+      seen.note(before, entry.job.flatMap { queue.job($0) })
+    }.replaced
+    self.seen = seen
     reader.takeReports()
-    for action in state.advance(seen, to: queue) { try perform(action, &output, &last) }
+    for id in seen.requeued where subject == .queue || subject == .job(id) {
+      unread.retain(id...id)
+    }
+    pending = state.advance(seen, to: queue)[...]
+    try performPending(&output, &last)
+    guard subject == .queue, seen.replaced != nil else { return }
+    // Also of the jobs that are not in the journal any more.
+    unread.releaseOver(in: queue)
+  }
+
+  /// Does what is to be done; what fails, such as opening a log without a descriptor, is done again at
+  /// the next call.
+  private mutating func performPending(
+    _ output: inout Output, _ last: inout String
+  ) throws(Failure) {
+    while let action = pending.first {
+      try perform(action, &output, &last)
+      pending.removeFirst()
+    }
     isFirstLook = false
   }
 
@@ -115,11 +151,12 @@ package struct Follower {
     _ action: FollowerState.Action, _ output: inout Output, _ last: inout String
   ) throws(Failure) {
     switch action {
-    case .printNew where open.map(heldBack.contains) == true: break
-    case .open(let id):
-      open = id
-      log = reader(of: id)
-      source = "queue \(queueName), job \(id)"
+    case .printNew where open.map { heldBack.contains($0.id) } == true: break
+    case .open(let attempt):
+      try reportLost(&output)
+      open = attempt
+      log = reader(of: attempt)
+      source = "queue \(queueName), job \(attempt.id)"
       if isFirstLook, let lines = style.lines { try log?.skip(toLast: lines) }
     case .printNew:
       try print(isLast: false, &output, &last)
@@ -129,23 +166,35 @@ package struct Follower {
     case .endLine:
       output.endLine()
       output.emit()
-    case .close: log = nil
+    case .close(let attempt):
+      try reportLost(&output)
+      log = nil
+      unread.release(attempt.id, attempt: attempt.number)
     case .message(let text):
       output.message(text)
       last = source
     }
   }
 
+  /// Names the job of the open log if there was no such file.
+  private mutating func reportLost(_ output: inout Output) throws(Failure) {
+    if let open, try log?.isThere == false { output.message(state.lost(open.id)) }
+  }
+
   /// Leaves out the output so far of the job that is followed: its terminal has shown it.
   package mutating func skipOutput() throws(Failure) { try log?.skipAll() }
 
-  private func reader(of id: JobID) -> LogReader {
-    let hasTerminal = queue.job(id)?.hadTerminal == true
+  private func reader(of attempt: AttemptID) -> LogReader {
+    let job = seen.job(attempt) ?? queue.job(attempt.id)
+    let hasTerminal = job?.hadTerminal == true
     // On a terminal the output has the effect that it had on the job's own.
     let isText = hasTerminal && !restorer.isTerminal && !style.isRaw
     return LogReader(
-      folder.log(id), restorer, hasTerminal: hasTerminal,
-      text: isText ? TerminalText(keepsStyle: false, window: 1) : nil)
+      folder.log(attempt.id), restorer, hasTerminal: hasTerminal,
+      text: isText ? TerminalText(keepsStyle: false, window: 1) : nil
+    ) { [folder] () throws(Failure) in
+      try job.flatMap { (job) throws(Failure) in try folder.openKeptLog(of: job) }
+    }
   }
 
   /// Prints the new part of the open log, below a heading if another follower printed last.

@@ -5,56 +5,89 @@ import SerialqSystem
 struct FollowerState {
   /// What to do next, in the order of the array that ``advance(_:to:)`` returns.
   enum Action: Equatable {
-    /// Open the log of this job at its start, in place of the open one.
-    case open(JobID)
+    /// Open the log of this attempt at its start, in place of the open one.
+    case open(AttemptID)
     /// Print the new part of the open log; with a live display, only its complete lines.
     case printNew
     /// Print the new part of the open log with its incomplete last line.
     case printRest
     /// Complete the last line, so that the next message starts a new one.
     case endLine
-    /// Close the log.
-    case close
+    /// Close the log, which ended with this attempt.
+    case close(AttemptID)
     /// Print a line to standard error.
     case message(String)
   }
 
   /// What one read of the journal reported.
   struct Changes {
-    /// The jobs whose attempts or states changed, as often as they did.
-    private var changed: [JobID] = []
-    fileprivate var ended: [JobID: Run] = [:]
-    /// Jobs that have ended and are already forgotten.
-    fileprivate var forgotten: [JobID] = []
+    /// A job from when it is added, or queued again by hand, to its end: this has a log of its own.
+    private struct Turn: Hashable {
+      var id: JobID
+      var number: Int
+    }
+    /// The turns whose jobs changed their attempts or states, as often as they did.
+    private var changed: [Turn] = []
+    /// The number of the latest turn of each changed job.
+    private var latest: [JobID: Int] = [:]
+    /// The jobs at the ends of their turns: the queue may have forgotten them, or they run again.
+    private var ended: [Turn: Job] = [:]
+    /// The jobs that were queued again by hand.
+    private(set) var requeued: [JobID] = []
     /// The queue before, if it was rebuilt, so that lines about old jobs were reported again.
     var replaced: Queue?
 
     init() {}
 
-    /// Notes a line; `before` is the job before it, nil if it was added.
-    mutating func note(_ entry: Entry, _ before: Job?) {
-      switch entry {
-      case .job(let id, _): if before == nil { changed.append(id) }
-      case .run(let id, let run):
-        guard before?.state != run.state || before?.attempts != run.attempts else { return }
-        changed.append(id)
-        ended[id] = run.ending == nil ? nil : run
-      case .forgotten(let ids):
-        // The smaller one is searched: a range can contain more ids than there are jobs.
-        forgotten += ids.flatMap { range in
-          range.count < ended.count
-            ? range.filter { ended[$0] != nil } : ended.keys.filter(range.contains).sorted()
-        }
-      case .queue: break
+    /// Notes a line by the job before it, nil if it was added, and after it, nil if it is about no job.
+    mutating func note(_ before: Job?, _ after: Job?) {
+      guard let after, before?.state != after.state || before?.attempts != after.attempts else {
+        return
+      }
+      var number = latest[after.id] ?? 0
+      if let before, before.state.isOver, !after.state.isOver,
+        after.retriesUsed <= before.retriesUsed
+      {
+        number += 1
+        requeued.append(after.id)
+      }
+      latest[after.id] = number
+      let turn = Turn(id: after.id, number: number)
+      changed.append(turn)
+      ended[turn] = after.state.isOver ? after : nil
+    }
+
+    /// Each of these jobs once for each turn, in the order in which they reached their last states there,
+    /// and whether another turn followed; O(lines).
+    ///
+    /// Other changes come at any time: a job must not be reported before the jobs that ran in between.
+    fileprivate func jobs(in queue: Queue) -> [(job: Job, isRequeued: Bool)] {
+      var seen: Set<Turn> = []
+      return changed.reversed().filter { seen.insert($0).inserted }.reversed().compactMap { turn in
+        let isLatest = turn.number == latest[turn.id]
+        let job = (isLatest ? queue.job(turn.id) : nil) ?? ended[turn]
+        return job.map { ($0, !isLatest) }.flatMap { isNew($0.0, queue) ? $0 : nil }
       }
     }
 
-    /// Each of these jobs once, in the order in which they reached their present states; O(lines).
-    ///
-    /// Other changes come at any time: a job must not be reported before the jobs that ran in between.
-    var inOrder: [JobID] {
-      var seen: Set<JobID> = []
-      return changed.reversed().filter { seen.insert($0).inserted }.reversed()
+    /// Whether a job was not reported by an earlier read, if it is no longer in the queue as it was.
+    private func isNew(_ job: Job, _ queue: Queue) -> Bool {
+      guard let replaced, job.id < replaced.nextID, queue.job(job.id)?.attempts != job.attempts
+      else { return true }
+      // If it is not known, it was forgotten before.
+      return replaced.job(job.id).map { !$0.state.isOver || $0.attempts < job.attempts } ?? false
+    }
+
+    /// The job at the end of this attempt, if that was reported.
+    func job(_ attempt: AttemptID) -> Job? {
+      (0...(latest[attempt.id] ?? 0)).lazy
+        .compactMap { ended[Turn(id: attempt.id, number: $0)] }
+        .first { $0.attempts == attempt.number }
+    }
+
+    /// Whether the end of a job was reported.
+    fileprivate func hasEnded(_ id: JobID) -> Bool {
+      latest[id].map { ended[Turn(id: id, number: $0)] != nil } ?? false
     }
   }
 
@@ -118,12 +151,13 @@ struct FollowerState {
       // What is no longer there has ended unseen, unless its line was taken back: it could not be flushed.
       let unseen = old.jobs.filter { !reported.contains(AttemptID($0)) }.map(\.id)
       let ids = unseen + (1..<queue.nextID).dropFirst(old.nextID - 1)
-      let missing = ids.filter { $0 < queue.nextID && queue.job($0) == nil }
-      reportForgotten(missing.filter(isWanted), changes.ended)
-      for job in queue.jobs { follow(job) }
-    } else {
-      reportForgotten(changes.forgotten.filter(isWanted), changes.ended)
-      for id in changes.inOrder { follow(queue.job(id)) }
+      reportForgotten(
+        ids.filter {
+          $0 < queue.nextID && queue.job($0) == nil && !changes.hasEnded($0) && isWanted($0)
+        })
+    }
+    for (job, isRequeued) in changes.jobs(in: queue) {
+      if isRequeued { printEnded(job) } else { follow(job) }
     }
     switch subject {
     case .queue: follow(queue.running.first.flatMap(queue.job))
@@ -166,10 +200,26 @@ struct FollowerState {
     reportEnd(of: job)
   }
 
+  /// Prints the output of a job that ended and was queued again since the last call: its next attempt
+  /// has another log.
+  private mutating func printEnded(_ job: Job) {
+    guard isWanted(job.id), job.started != nil, !reported.contains(AttemptID(job)),
+      retried.insert(AttemptID(job)).inserted
+    else { return }
+    if current != AttemptID(job) {
+      printRest()
+      begin(job)
+      reportStart(of: job)
+    }
+    printRest()
+    if job.state.isFailure { reportFailures(of: job, upTo: job.attempts) }
+    reportedFailures = job.attempts
+  }
+
   /// Prints the rest of a failed attempt that will be retried, or its log if following begins now.
   private mutating func wait(_ job: Job) {
     if current == nil, job.hasRun, subject == .job(job.id) {
-      actions.append(.open(job.id))
+      actions.append(.open(AttemptID(job)))
       current = AttemptID(job)
       reportedFailures = job.attempts
     } else if current?.id != job.id, subject == .queue, job.hasRun,
@@ -177,7 +227,7 @@ struct FollowerState {
     {
       // The attempt started and failed since the last call: its output must not wait for the next.
       printRest()
-      actions.append(.open(job.id))
+      actions.append(.open(AttemptID(job)))
       current = AttemptID(job)
       reportedFailures = job.attempts - job.retriesUsed
       reportStart(of: job)
@@ -193,7 +243,7 @@ struct FollowerState {
     let attempt = AttemptID(job)
     let retries = job.retriesUsed
     if retries == 0 || current?.id != job.id {
-      actions.append(.open(job.id))
+      actions.append(.open(AttemptID(job)))
       reportedFailures = attempt.number - retries - 1
     }
     current = attempt
@@ -213,10 +263,10 @@ struct FollowerState {
     }
   }
 
-  /// Reports jobs that ended since the last call and are already forgotten, along with their logs.
+  /// Reports jobs that ended since the last call, and of which nothing is left in the journal.
   ///
   /// Happens when the reader of the output is slow.
-  private mutating func reportForgotten(_ forgotten: [JobID], _ ended: [JobID: Run]) {
+  private mutating func reportForgotten(_ forgotten: [JobID]) {
     var unprinted: [JobID] = []
     for id in forgotten {
       if current?.id == id {
@@ -226,7 +276,7 @@ struct FollowerState {
       } else {
         unprinted.append(id)
       }
-      count(id, ended[id])
+      count(id, nil)
     }
     guard !unprinted.isEmpty else { return }
     let jobs = unprinted.count == 1 ? "job" : "jobs"
@@ -235,8 +285,12 @@ struct FollowerState {
         """
         serialq: \(place)\(jobs) \(JobID.text(of: unprinted, separator: ", ")): removed before the output \
         could be printed
-        To keep more jobs: \(serialq) set\(QueueName.option(for: queueName)) keep N
         """))
+  }
+
+  /// The message for a job whose log was removed, for example by hand.
+  func lost(_ id: JobID) -> String {
+    "serialq: \(place)job \(id): its log was removed before the output could be printed"
   }
 
   private mutating func reportStart(of job: Job) {
@@ -276,8 +330,8 @@ struct FollowerState {
   private var place: String { style.isOneOfSeveral ? "queue \(queueName), " : "" }
 
   private mutating func close() {
-    current = nil
-    actions.append(.close)
+    guard let current = current.take() else { return }
+    actions.append(.close(current))
   }
 }
 
@@ -285,9 +339,8 @@ struct FollowerState {
 package struct AttemptID: Hashable {
   var id: JobID
   var number: Int
+}
 
-  package init(_ job: Job) {
-    id = job.id
-    number = job.attempts
-  }
+extension AttemptID {
+  package init(_ job: Job) { self.init(id: job.id, number: job.attempts) }
 }

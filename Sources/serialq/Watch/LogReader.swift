@@ -3,6 +3,8 @@ import SerialqSystem
 /// Reads a job's log while it grows.
 package struct LogReader {
   private let path: Bytes
+  /// Opens the log that was at the path before it was removed, cut or replaced, if it is kept.
+  private let kept: () throws(Failure) -> FileDescriptor?
   private var file: FileDescriptor?
   private var cursor = LogCursor()
   private let restorer: TerminalRestorer
@@ -18,9 +20,11 @@ package struct LogReader {
   /// `restorer` is informed of what is printed; `text` converts the output of a terminal.
   package init(
     _ path: Bytes, _ restorer: TerminalRestorer, hasTerminal: Bool = false,
-    text: TerminalText? = nil, recentSize: Int64 = 1 << 16
+    text: TerminalText? = nil, recentSize: Int64 = 1 << 16,
+    kept: @escaping () throws(Failure) -> FileDescriptor? = { () throws(Failure) in nil }
   ) {
     self.path = path
+    self.kept = kept
     self.restorer = restorer
     self.hasTerminal = hasTerminal
     self.text = text
@@ -230,10 +234,15 @@ package struct LogReader {
     try piece(from: offset, Int(min(LogReader.pieceSize, end - offset)))
   }
 
+  /// Whether the log exists, or is kept.
+  var isThere: Bool { mutating get throws(Failure) { try opened() != nil } }
+
   /// Opens the log once it exists, and keeps it open.
   private mutating func opened() throws(Failure) -> FileDescriptor? {
     if let file { return file }
-    file = try FileDescriptor.openIfThere(path, .read)
+    let found = try FileDescriptor.openIfThere(path, .read)
+    // Searched afterwards: what was found at the path may be what replaced it.
+    file = try kept() ?? found
     return file
   }
 

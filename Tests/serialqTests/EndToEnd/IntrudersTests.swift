@@ -7,7 +7,7 @@ import Testing
   private static let files = [
     "journal", "journal.new", "lock", "runner.lock", "runner.log", "hook.log", "damaged",
     "env/.new",
-    "log/1", "locks/1",
+    "log/1", "locks/1", "locks/1.1.log", "followers.lock",
   ]
   private static let commands = [
     "list", "status", "show 1", "log 1", "report", "report --html page", "queues", "set keep 9",

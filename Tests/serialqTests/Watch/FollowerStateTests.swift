@@ -43,13 +43,16 @@ import Testing
     private mutating func perform(_ acts: [Act], _ changes: inout FollowerState.Changes) {
       var after = queue
       for entry in after.perform(acts) {
-        changes.note(entry, entry.job.flatMap(queue.job))
+        let before = entry.job.flatMap(queue.job)
         queue.apply(entry)
+        changes.note(before, entry.job.flatMap(queue.job))
       }
     }
   }
 
   private static let terminal = Follower.OutputStyle(isTalkative: true, sharesTerminal: true)
+
+  private let again = AttemptID(id: 1, number: 2)
 
   private func add(_ id: JobID, retries: Int = 0) -> Act {
     .add(id, serialqTests.order("true", Order.Details(limits: Limits(retries: retries))))
@@ -70,21 +73,24 @@ import Testing
       moved.read(
         .move([2], .last), end(1), .start(3), end(3), .start(2), end(2))
         == [
-          .printRest, .close, .open(3), .printRest, .close, .open(2), .printRest, .close,
+          .printRest, .close(1), .open(3), .printRest, .close(3), .open(2), .printRest, .close(2),
         ])
     var retried = following
+    let failed = Action.message("serialq: job 1 failed, attempt 1; retrying")
     #expect(retried.read() == [.open(1), .printNew])
     #expect(
       retried.read(
         end(1, 1), .retry([1]), .start(2), end(2), .start(1))
-        == [.printRest, .open(2), .printRest, .close, .open(1), .printNew])
+        == [
+          .printRest, failed, .printRest, .open(2), .printRest, .close(2), .open(again), .printNew,
+        ])
     var acknowledged = following
     #expect(
       acknowledged.read(end(1, 1), .start(2), end(2), .acknowledge(1), .start(3))
         == [
-          .open(1), .printRest, .close,
+          .open(1), .printRest, .close(1),
           .message("serialq: job 1 failed with exit code 1 after 1.0s: true"), .open(2), .printRest,
-          .close, .open(3), .printNew,
+          .close(2), .open(3), .printNew,
         ])
   }
 
@@ -96,13 +102,13 @@ import Testing
     #expect(following.read(.start(1)) == [.open(1), .message("[1] true"), .printNew])
     #expect(
       following.read(end(1)) == [
-        .printRest, .endLine, .close, .message("[1] succeeded after 1.0s"),
+        .printRest, .endLine, .close(1), .message("[1] succeeded after 1.0s"),
       ])
     let redirected = Follower.OutputStyle(isTalkative: true, sharesTerminal: false)
     var other = Following(.queue, redirected, after: [add(1), .start(1)])
     #expect(
       other.read(end(1)) == [
-        .open(1), .message("[1] true"), .printRest, .close,
+        .open(1), .message("[1] true"), .printRest, .close(1),
         .message("[1] succeeded after 1.0s"),
       ])
   }
@@ -116,12 +122,12 @@ import Testing
     #expect(following.read() == [] && following.state.firstFailed == nil)
     #expect(
       following.read(.retry([1]), .start(1)) == [
-        .open(1), .printNew,
+        .open(again), .printNew,
       ])
     var one = Following(.job(1), after: events)
     #expect(
       one.read() == [
-        .open(1), .printRest, .close,
+        .open(1), .printRest, .close(1),
         .message("serialq: job 1 failed with exit code 1 after 1.0s: true"),
       ])
     #expect(one.read() == [])
@@ -136,7 +142,7 @@ import Testing
     #expect(!following.isAtEnd)
     #expect(
       following.read(end(2), .start(3), .forget(1...1)) == [
-        .printRest, .close,
+        .printRest, .close(2),
       ])
     #expect(following.isAtEnd && following.state.firstFailed == nil)
     // A job that was removed has no end to wait for.
@@ -159,7 +165,7 @@ import Testing
       end(1, 1), .start(1), end(1, 1),
       .start(1))
     #expect(between == [.printRest, failed(2), failed(3), .printNew])
-    #expect(following.read(end(1)) == [.printRest, .close])
+    #expect(following.read(end(1)) == [.printRest, .close(1)])
     #expect(following.state.firstFailed == nil && following.succeeded == 1)
   }
 
@@ -173,7 +179,7 @@ import Testing
       following.read(.start(1), end(1, 1)) == [
         .open(1), .printRest, failed, .printNew,
       ])
-    #expect(following.read(.start(2), end(2)) == [.printRest, .open(2), .printRest, .close])
+    #expect(following.read(.start(2), end(2)) == [.printRest, .open(2), .printRest, .close(2)])
     #expect(following.read(.move([1], .first)) == [])
     var terminal = Following(.queue, Self.terminal, after: [add(1, retries: 1)])
     #expect(
@@ -206,8 +212,26 @@ import Testing
     #expect(following.read(end(1, 1), .retry([1])).first == .printRest)
     #expect(
       following.read(.start(1)) == [
-        .printRest, .endLine, .open(1), .message("[1] true"), .printNew,
+        .printRest, .endLine, .open(again), .message("[1] true"), .printNew,
       ])
+  }
+
+  // Fails if only the latest log is printed: give both attempts the same turn in `Changes`.
+  @Test("attempts that were queued again by hand between two reads are printed, each from its log")
+  func manualRetriesBetween() {
+    var following = Following(after: [add(1), add(2)])
+    let actions = following.read(
+      .start(1), end(1, 1), .retry([1]), .start(2), end(2), .start(1), end(1), .retry([2]),
+      .forget(1...1))
+    #expect(
+      actions == [
+        .open(1), .printRest, .message("serialq: job 1 failed, attempt 1; retrying"), .printRest,
+        .open(2), .printRest, .printRest, .open(again), .printRest, .close(again),
+      ])
+    #expect(following.state.counts == [.succeeded: 1])
+    #expect(following.read() == [])
+    // Its log is retained again.
+    #expect(following.read(.start(2)) == [.open(AttemptID(id: 2, number: 2)), .printNew])
   }
 
   // Fails if a job without a log closes the open one, or opens its own.
@@ -226,9 +250,8 @@ import Testing
     #expect(following.state.firstFailed == nil && following.succeeded == 0)
   }
 
-  // Fails if the open log is lost with its job, if a deleted log is opened, or if jobs whose output
-  // was not printed are not reported and counted.
-  @Test("jobs that are forgotten before they are printed are reported")
+  // Fails if the log of a job is skipped because the job is no longer in the queue, or not counted.
+  @Test("jobs that are forgotten before they are printed are printed and counted like others")
   func forgotten() {
     var following = Following(after: [add(1), add(2), add(3), .start(1)])
     #expect(following.read() == [.open(1), .printNew])
@@ -236,26 +259,26 @@ import Testing
       end(1), .start(2), end(2, 1), .forget(1...2), .start(3))
     #expect(
       actions == [
-        .printRest, .close,
-        .message(
-          """
-          serialq: job 2: removed before the output could be printed
-          To keep more jobs: serialq set keep N
-          """),
-        .open(3), .printNew,
+        .printRest, .close(1), .open(2), .printRest, .close(2),
+        .message("serialq: job 2 failed with exit code 1 after 1.0s: true"), .open(3), .printNew,
       ])
     #expect(following.succeeded == 1 && following.state.firstFailed == 2)
   }
 
   // Fails if a job is reported as failed that was retried, and cancelled before it ran again.
-  @Test("a retried job that is forgotten without another attempt is not reported")
+  @Test("a retried job that is forgotten without another attempt was cancelled")
   func forgottenRetry() {
     var following = Following(after: [add(1), .start(1)])
     #expect(following.read() == [.open(1), .printNew])
     let actions = following.read(
       end(1, 1), .retry([1]), .cancel([1]),
       .forget(1...1))
-    #expect(actions == [.printNew] && following.state.firstFailed == nil)
+    #expect(
+      actions == [
+        .printRest, .message("serialq: job 1 failed, attempt 1; retrying"),
+        .message("serialq: job 1 was cancelled: true"), .printNew,
+      ])
+    #expect(following.state.firstFailed == nil && following.state.counts == [.cancelled: 1])
   }
 
   // Fails if events that are reported again are printed again, or if the end of a job is missed
@@ -266,7 +289,7 @@ import Testing
     var following = Following(after: before)
     #expect(following.read(.start(2)) == [.open(2), .printNew])
     #expect(following.reread(before + [.start(2)]) == [.printNew])
-    #expect(following.reread(before + [.start(2), end(2)]) == [.printRest, .close])
+    #expect(following.reread(before + [.start(2), end(2)]) == [.printRest, .close(2)])
     #expect(following.state.firstFailed == nil && following.succeeded == 1)
   }
 
@@ -275,14 +298,9 @@ import Testing
   @Test("after a compaction, jobs are reported that were forgotten before they were printed")
   func compactedAway() {
     var following = Following(after: [add(1), add(2), .start(1), end(1)])
-    let left = [add(1), .start(1), end(1), add(4)]
     #expect(
-      following.reread([add(2), add(3), .cancel([2, 3]), .forget(2...3)] + left) == [
-        .message(
-          """
-          serialq: jobs 2-3: removed before the output could be printed
-          To keep more jobs: serialq set keep N
-          """)
+      following.reread([add(1), .start(1), end(1), add(4)]) == [
+        .message("serialq: jobs 2-3: removed before the output could be printed")
       ])
     #expect(following.state.counts == [nil: 2])
   }
@@ -302,7 +320,7 @@ import Testing
   func switching() {
     var following = Following(after: [add(1), .start(1)])
     #expect(following.read() == [.open(1), .printNew])
-    #expect(following.reread([add(2), .start(2)]) == [.printRest, .close, .open(2), .printNew])
+    #expect(following.reread([add(2), .start(2)]) == [.printRest, .close(1), .open(2), .printNew])
   }
 
   // Fails if the log between two attempts is opened for the queue too, or again with each read; or
@@ -315,6 +333,11 @@ import Testing
     var one = Following(.job(1), after: events)
     #expect(one.read() == [.open(1), .printRest, .printNew])
     #expect(one.read(.start(1)) == [.printRest, .printNew])
-    #expect(one.read(end(1)) == [.printRest, .close])
+    #expect(one.read(end(1)) == [.printRest, .close(1)])
   }
+}
+
+extension AttemptID: ExpressibleByIntegerLiteral {
+  /// The first attempt at a job.
+  public init(integerLiteral id: Int) { self.init(id: id, number: 1) }
 }

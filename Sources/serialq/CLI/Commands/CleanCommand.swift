@@ -70,7 +70,8 @@ extension CleanCommand: Subcommand {
       let ids = JobID.ranges(of: jobs)
       if !ids.isEmpty { try scope.append([.forgotten(ids)]) }
       // After the jobs were forgotten: a remaining log is harmless.
-      folder.removeFiles(of: ids, in: reader.queue)
+      // A follower that has not printed a log would not find its job in the compacted journal.
+      folder.removeFiles(of: ids, in: reader.queue, keepsUnread: false)
       let damaged: [DamagedLine]
       do throws(Failure) {
         damaged = try scope.compact()

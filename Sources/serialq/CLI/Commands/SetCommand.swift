@@ -64,8 +64,9 @@ extension SetCommand: Subcommand {
       start from now on, whenever they were added; shell applies to these commands too.
       """,
       """
-      If a follower of the queue is so slow that an output is removed before it is printed, the \
-      follower names the job.
+      A follower of the queue, such as run or log -f, prints all output, however slow its reader is: \
+      keep and log-limit leave it a copy of a log until it has printed it, or ends. It names a job \
+      whose output clean removed before.
       """,
     ],
     options: [.queue],

@@ -102,13 +102,34 @@ extension QueueFolder {
 
   /// Deletes what belongs to forgotten jobs, if no job in `queue`, which may contain them, uses it;
   /// ignores errors, because a remaining file is harmless.
-  package func removeFiles(of ids: [ClosedRange<JobID>], in queue: Queue) {
-    for id in ids.joined() { try? FileSystem.remove(log(id)) }
+  ///
+  /// Keeps logs that followers have yet to print, unless `keepsUnread` is false; returns whether it did.
+  @discardableResult
+  package func removeFiles(
+    of ids: [ClosedRange<JobID>], in queue: Queue, keepsUnread: Bool = true
+  ) -> Bool {
+    let keepsLogs = removeLogs(of: ids, in: queue, keepsUnread: keepsUnread)
     var unused = Set(ids.joined().compactMap { queue.job($0)?.input?.copiedFor })
-    guard !unused.isEmpty else { return }
+    if unused.isEmpty { return keepsLogs }
     for job in queue.jobs where !ids.contains(where: { $0.contains(job.id) }) {
       if let id = job.input?.copiedFor { unused.remove(id) }
     }
     for id in unused { try? FileSystem.remove(inputCopy(id)) }
+    return keepsLogs
+  }
+
+  private func removeLogs(
+    of ids: [ClosedRange<JobID>], in queue: Queue, keepsUnread: Bool
+  ) -> Bool {
+    var keepsLogs = false
+    let unread = keepsUnread && !ids.isEmpty ? UnreadLogs(in: self) : nil
+    for range in ids {
+      let isUnread = unread?.contain(range) == true
+      for id in range {
+        if isUnread, let job = queue.job(id), unread?.keep(job) == true { keepsLogs = true }
+        try? FileSystem.remove(log(id))
+      }
+    }
+    return keepsLogs
   }
 }

@@ -24,6 +24,8 @@ package struct QueueFolder: Equatable, Sendable {
   package var runnerLock: Bytes { path.appending(path: Bytes("runner.lock")) }
   /// Open in the processes of jobs that wait for the queue; always empty.
   package var waiters: Bytes { path.appending(path: Bytes("waiters")) }
+  /// Locked by the followers of the queue; see ``UnreadLogs``.
+  var followersLock: Bytes { path.appending(path: Bytes("followers.lock")) }
   /// The messages of a background runner, which has no terminal.
   package var runnerLog: Bytes { path.appending(path: Bytes("runner.log")) }
   /// The output of the last on-finish command.
@@ -56,6 +58,9 @@ package struct QueueFolder: Equatable, Sendable {
 
   /// The file in which the launcher of the job reports.
   package func launcherResult(_ id: JobID) -> Bytes { jobLock(id) + Bytes(".result") }
+
+  /// The log that ends with this attempt, while followers need it and ``log(_:)`` is another one or cut.
+  func keptLog(_ id: JobID, _ attempt: Int) -> Bytes { jobLock(id) + Bytes(".\(attempt).log".utf8) }
 
   func inputCopy(_ id: JobID) -> Bytes { inputs.appending(path: Bytes(String(id).utf8)) }
 
