@@ -64,7 +64,8 @@ extension Runner {
     }
     var termination = Termination(
       timeLimit: Clock.monotonic() + Runner.limit, after: supervision.level)
-    return try supervise(child, &termination)
+    _ = try supervise(child, &termination)
+    return try child.reap()
   }
 
   /// The environment variables that describe the job to the command.

@@ -42,6 +42,18 @@ package enum RunnerLock {
 
   private static let waits = " waits for job "
 
+  /// Whether a process has opened the file at this path, even if it was removed since.
+  ///
+  /// False without `proc(5)`.
+  static func isOpen(by pid: Int32, _ folder: QueueFolder) -> Bool {
+    guard let path = try? FileSystem.resolved(folder.path) else { return false }
+    let lock = path + folder.runnerLock.dropFirst(folder.path.count)
+    let files = Bytes("/proc/\(pid)/fd".utf8)
+    return ((try? FileSystem.names(in: files)) ?? []).contains { name in
+      FileSystem.target(of: files.appending(path: name))?.starts(with: lock) == true
+    }
+  }
+
   /// Whether a runner is active.
   package static func isHeld(_ folder: QueueFolder) throws(Failure) -> Bool {
     try isLocked(folder.runnerLock)
@@ -87,9 +99,22 @@ package enum JobLock {
     try isLocked(folder.jobLock(id))
   }
 
+  /// The lock of a job whose file was removed, if the process of the job is known and alive.
+  static func removed(_ job: Job, _ folder: QueueFolder) throws(Failure) -> FileDescriptor? {
+    guard let pid = job.running?.pid, let file = file(folder.jobLock(job.id), of: pid),
+      file.isHeld(by: pid)
+    else { return nil }
+    let path = Bytes("/proc/\(pid)/fd/\(JobProcess.lockDescriptor)".utf8)
+    let lock = try FileDescriptor.openIfThere(path, .readWrite, followingLinks: true)
+    // The ID may have been reused meanwhile.
+    return try lock?.status().identity == file.identity ? lock : nil
+  }
+
   /// The lock file of a job, to find the processes that hold its lock; nil if there is none.
-  static func file(_ path: Bytes) -> LockFile? {
-    LockFile(path, inheritedAs: JobProcess.lockDescriptor)
+  ///
+  /// If it was removed, the one that the job's process holds.
+  static func file(_ path: Bytes, of pid: Int32? = nil) -> LockFile? {
+    LockFile(path, inheritedAs: JobProcess.lockDescriptor, by: pid)
   }
 
   /// Whether this process is one of the job's: it inherited the lock.
@@ -103,7 +128,7 @@ package enum JobLock {
   /// Empty if no process in the recorded group holds the lock: after the leader has ended, its
   /// number may be reused.
   package static func groups(of job: Job, _ folder: QueueFolder) throws(Failure) -> [Int32] {
-    guard let file = file(folder.jobLock(job.id)) else { return [] }
+    guard let file = file(folder.jobLock(job.id), of: job.running?.pid) else { return [] }
     let holders = try LockHolders.find(of: file)?.known
     guard let pid = job.running?.pid else {
       return Set(holders?.map(\.group) ?? []).filter { $0 > 1 }.sorted()
@@ -121,11 +146,29 @@ package enum JobLock {
     job.running?.pid != nil && (try? groups(of: job, folder)) == []
   }
 
+  /// The live runner, not this one, that started the job.
+  ///
+  /// It reaps the process of the job only after it has recorded the end. After its death the parent is
+  /// another process.
+  static func runner(of job: Job, _ folder: QueueFolder) -> ProcessHandle? {
+    guard let pid = job.running?.pid, let parent = ProcessStatus.parent(of: pid), parent > 1,
+      parent != Machine.processID()
+    else { return nil }
+    let runner = ProcessHandle(parent)
+    // Again, because the ID may have been reused before it was opened.
+    guard ProcessStatus.parent(of: pid) == parent, RunnerLock.isOpen(by: parent, folder) else {
+      return nil
+    }
+    return runner
+  }
+
   /// Waits until no process in the job's group holds its lock.
   ///
   /// Returns at once where processes cannot be waited for.
   static func waitUntilGone(_ job: Job, _ folder: QueueFolder) {
-    guard let pid = job.running?.pid, let file = file(folder.jobLock(job.id)) else { return }
+    guard let pid = job.running?.pid, let file = file(folder.jobLock(job.id), of: pid) else {
+      return
+    }
     func holders() -> [ProcessStatus] {
       let found = try? outlastingShortage { () throws(Failure) in try LockHolders.find(of: file) }
       return found?.known.filter { $0.group == pid } ?? []

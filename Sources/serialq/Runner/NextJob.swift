@@ -31,6 +31,13 @@ extension Runner {
       case .started(let job, let before, let log): return (job, before, log)
       case .nothing: return nil
       case .later(let time): due = time
+      case .lockLost:
+        say("serialq: \(folder.runnerLock.text) was removed; locking it again")
+        guard try takeOver() else {
+          say("serialq: another runner is active on queue \(folder.name.text); leaving")
+          return nil
+        }
+        continue
       }
       removeSpareLock()
       removePrepared()
@@ -46,6 +53,8 @@ extension Runner {
     /// Run the on-idle command, and choose again: it may have added jobs.
     case idle(Hook, Results, open: Int)
     case nothing
+    /// The file of the runner lock was removed: another runner may be active.
+    case lockLost
   }
 
   private func choose() throws(Failure) -> Choice {
@@ -65,6 +74,11 @@ extension Runner {
   private func choose(
     _ view: inout QueueView, _ scope: inout JournalScope, _ damaged: inout [DamagedLine]
   ) throws(Failure) -> Choice {
+    if try isLockLost() {
+      // Their files stay: another runner may be using those of the same jobs.
+      _ = (takeSpareLock(), prepared.withLock { $0.take() })
+      return .lockLost
+    }
     if view.reader.isWorthCompacting {
       // Compaction is optional, and the disk may be full.
       damaged = (try? scope.compact()) ?? []
@@ -141,9 +155,8 @@ extension Runner {
     _ job: Job, to before: Run, _ shortage: Failure
   ) throws(Failure) -> Bool {
     try decide { (view, scope) throws(Failure) in
-      let current = view.queue.running(job)
       let missing = Bytes(shortage.sentence.utf8)
-      guard !current.isCancelRequested,
+      guard let current = view.queue.running(job), !current.isCancelRequested,
         let run = before.postponed(for: missing, at: Clock.now())
       else { return false }
       try append(job.id, run, &view, &scope)
@@ -170,7 +183,7 @@ extension Runner {
     _ job: Job, _ before: Run, _ log: FileDescriptor
   ) throws(Failure) -> Choice? {
     let begun = Clock.monotonic()
-    guard let (process, termination) = try perform(job, before, log) else { return nil }
+    guard let (process, child, termination) = try perform(job, before, log) else { return nil }
     let ended = Clock.monotonic()
     let (ending, launch) = end(of: job, process: process)
     if ending != process, let reason = launch?.failure(ending) {
@@ -203,6 +216,9 @@ extension Runner {
       guard hook == nil else { return }
       next = try choose(&view, &scope, &damaged)
     }
+    // Not before: that it is a child of this process shows another runner, after the file of the runner lock
+    // was removed, that this one records the end.
+    _ = try child?.reap()
     if let hook { try run(hook, for: job.id) }
     return next
   }
@@ -217,10 +233,11 @@ extension Runner {
     return supervision.isStopped
   }
 
-  /// Spawns the job and waits for its end; nil if it could not be spawned yet, and waits as before.
+  /// Spawns the job and waits for its end, without reaping it; nil if it could not be spawned yet, and
+  /// waits as before.
   private func perform(
     _ job: Job, _ before: Run, _ log: FileDescriptor
-  ) throws(Failure) -> (Ending, Termination)? {
+  ) throws(Failure) -> (Ending, ChildProcess?, Termination)? {
     let limit = Int64(job.limits.timeout)
     var termination = Termination(
       timeLimit: limit > 0 ? Clock.monotonic() + limit * 1_000_000_000 : nil,
@@ -232,14 +249,14 @@ extension Runner {
       if error.isShortage, try takeBack(job, to: before, error) { return nil }
       // Fails only the job: a failing runner would leave one interrupted job after another.
       try log.writeAll(Bytes("serialq: \(error.sentence)\n".utf8))
-      return (Ending(error), termination)
+      return (Ending(error), nil, termination)
     }
     postponed.withLock { $0 = nil }
     reportProcess(child.pid, of: job)
     if let next = view.withLock({ $0.queue.firstWaiting }), !next.hasRun { prepare(next) }
     let ending = try supervise(child, of: job, &termination)
     if let keeper { try finish(keeper, log) }
-    return (ending, termination)
+    return (ending, child, termination)
   }
 
   /// Spawns the job, and before it the keeper of its terminal, if it has one.
@@ -310,8 +327,15 @@ extension Runner {
       return ready.log
     }
     removePrepared()
-    let lock = try JobLock.take(job.id, spare: takeSpareLock(), folder)
-    let log = try makeLog(of: job)
+    let (lock, log): (FileDescriptor, FileDescriptor)
+    do throws(Failure) {
+      lock = try JobLock.take(job.id, spare: takeSpareLock(), folder)
+      log = try makeLog(of: job)
+    } catch {
+      // A cleaner of old files removed their folder.
+      guard error.number == ENOENT, try folder.makeParts() else { throw error }
+      return try takeFiles(of: job)
+    }
     prepared.withLock { $0 = PreparedJob(id: job.id, lock: lock, log: log) }
     return log
   }
@@ -337,7 +361,7 @@ extension Runner {
   /// not be left without supervision.
   private func reportProcess(_ pid: Int32, of job: Job) {
     try? decide { (view, scope) throws(Failure) in
-      try append(job.id, view.queue.running(job).run.spawned(pid), &view, &scope, flush: false)
+      try append(job.id, view.queue.running(job)?.run.spawned(pid), &view, &scope, flush: false)
     }
   }
 }

@@ -9,7 +9,12 @@ extension Runner {
   /// retries. Followers report it like any other end.
   func recover() throws(Failure) {
     for job in try current({ queue in queue.running.compactMap(queue.job) }) {
+      try waitForRunner(of: job)
+      guard try isOrphan(job) else { continue }
       let termination = try waitForOrphan(job)
+      // Now its process is known, if its runner recorded it meanwhile.
+      try waitForRunner(of: job)
+      guard try isOrphan(job) else { continue }
       // It still copies the last output.
       try KeeperProcess.finishOrphan(job.id, self)
       let (known, launch) = self.end(of: job, process: nil)
@@ -18,6 +23,28 @@ extension Runner {
       try record(of: job, launch, flush: true) { end(of: $0, termination, known) }
     }
     removeLockFiles()
+  }
+
+  /// Waits while the runner that started the job is alive, which records its end: the file of its lock
+  /// was removed.
+  private func waitForRunner(of job: Job) throws(Failure) {
+    guard let runner = JobLock.runner(of: try current { $0.job(job.id) } ?? job, folder),
+      let descriptor = runner.descriptor
+    else { return }
+    say("serialq: job \(job.id) belongs to a runner whose lock file was removed; waiting for it")
+    try whileWaiting { () throws(Failure) in
+      while try isOrphan(job) {
+        if try supervision.waitForChange(until: nil, orFor: descriptor)[0] { break }
+        supervision.drain()
+      }
+    }
+    withExtendedLifetime(runner) {}
+  }
+
+  /// Whether this runner has to record the end of the attempt.
+  private func isOrphan(_ job: Job) throws(Failure) -> Bool {
+    guard !supervision.isStopped || JobLock.runner(of: job, folder) == nil else { return false }
+    return try current { $0.running(job) != nil }
   }
 
   /// Removes the lock files that killed runners left; ignores errors, because they are harmless.
@@ -73,13 +100,14 @@ extension Runner {
     let (folder, supervision) = (folder, supervision)
     var termination = Termination(
       timeLimit: timeLimit(of: job), isLauncher: job.execution?.launch != nil)
-    guard let lock = try JobLock.existing(job.id, folder), try !lock.tryLock() else {
-      return termination
-    }
+    let file = try JobLock.existing(job.id, folder)
+    guard let lock = if let file { file } else { try JobLock.removed(job, folder) },
+      try !lock.tryLock()
+    else { return termination }
     // For `limitLog`, which checks whether another process holds it.
     defer { lock.unlock() }
     // The lock may only have been probed.
-    if try JobLock.isHeld(job.id, folder) { reportOrphan(job) }
+    if try !lock.tryLockShared() { reportOrphan(job) }
     RunnerLock.sign(self.lock, orphan: job.id)
     defer { RunnerLock.sign(self.lock) }
     let free = try? Notice(ofRelease: lock)
@@ -109,9 +137,9 @@ extension Runner {
     let verb = isEnding ? "end" : "suspend"
     do throws(Failure) {
       let isNews = try decide { (view, scope) throws(Failure) in
-        let current = view.queue.running(job)
         // The job may have been continued since the search.
-        guard isEnding || current.suspendedSince != nil, let run = current.run.left(processes)
+        guard let current = view.queue.running(job), isEnding || current.suspendedSince != nil,
+          let run = current.run.left(processes)
         else { return false }
         try scope.append([.run(job.id, run)])
         return true
@@ -148,8 +176,12 @@ extension Runner {
 }
 
 extension Queue {
-  /// The present state of a job that runs, or `job` if the line of its start was damaged since.
-  func running(_ job: Job) -> Job {
-    if let current = self.job(job.id), current.state == .running { current } else { job }
+  /// The present state of an attempt that runs, or `job` if the line of its start was damaged since; nil
+  /// if its end is recorded.
+  ///
+  /// Another runner recorded it, which was started after the lock file of this one was removed.
+  func running(_ job: Job) -> Job? {
+    guard let current = self.job(job.id), current.attempts >= job.attempts else { return job }
+    return current.state == .running && current.attempts == job.attempts ? current : nil
   }
 }

@@ -43,8 +43,9 @@ package final class Runner: Sendable {
   /// Whether this runner may have kept logs for followers; used by one step at a time.
   let keepsLogs = Locked(false)
 
-  /// The queue's runner lock.
-  let lock: FileDescriptor
+  /// The queue's runner lock, and the file that it locks; used by one step at a time.
+  private let ownLock: Locked<(file: FileDescriptor, identity: FileStatus.Identity)>
+  var lock: FileDescriptor { ownLock.withLock { $0.file } }
   private let hasLock: Bool
   private let manager = PromiseManager(
     on: DispatchQueue(label: "serialq.runner"), onFailure: .stop, diagnostics: .standardError)
@@ -76,7 +77,8 @@ package final class Runner: Sendable {
     self.say = say
     self.wake = wake
     hasLock = lock != nil
-    self.lock = if let lock { lock } else { try RunnerLock.open(folder) }
+    let lock = if let lock { lock } else { try RunnerLock.open(folder) }
+    ownLock = Locked((lock, try lock.status().identity))
     view = Locked(QueueView(folder))
     environments = Locked(Environments(folder))
     supervision = try Supervision(folder, willWait: changed)
@@ -164,19 +166,35 @@ package final class Runner: Sendable {
     lock.unlock()
   }
 
-  /// Acquires the runner lock; returns false if another runner is active and this one must not
-  /// wait.
-  private func takeOver() throws(Failure) -> Bool {
-    if !hasLock, try !lock.tryLock() {
-      // The lock may only have been probed.
-      if try RunnerLock.isHeld(folder) {
-        // The other runner checks for jobs once more before it releases the lock.
-        if kind == .background { return false }
-        say("serialq: another runner is active on queue \(folder.name.text); following it")
+  /// Whether the file of the runner lock has lost its name, so that another runner can lock a new one.
+  func isLockLost() throws(Failure) -> Bool {
+    try FileSystem.status(of: folder.runnerLock)?.identity != ownLock.withLock { $0.identity }
+  }
+
+  /// Acquires the runner lock, also again after its file was removed; returns false if another runner is
+  /// active and this one must not wait.
+  func takeOver() throws(Failure) -> Bool {
+    let isInherited = try hasLock ? !isLockLost() : false
+    var isLocked = isInherited
+    while !isLocked {
+      if try isLockLost() {
+        let new = try RunnerLock.open(folder)
+        let identity = try new.status().identity
+        ownLock.withLock { $0 = (new, identity) }
       }
-      try whileWaiting(lock.lock)
+      if try !lock.tryLock() {
+        // The lock may only have been probed.
+        if try RunnerLock.isHeld(folder) {
+          // The other runner checks for jobs once more before it releases the lock.
+          if kind == .background { return false }
+          say("serialq: another runner is active on queue \(folder.name.text); following it")
+        }
+        try whileWaiting(lock.lock)
+      }
+      // The file may have been removed before it was locked.
+      isLocked = try !isLockLost()
     }
-    if hasLock {
+    if isInherited {
       // Behind the signature of the parent, without a moment in which the holder is unknown.
       RunnerLock.sign(lock, for: Machine.processID())
     } else {
@@ -312,7 +330,7 @@ extension Runner {
     next: (inout QueueView, inout JournalScope) throws(Failure) -> Void = { _, _ in }
   ) throws(Failure) {
     try decide { (view, scope) throws(Failure) in
-      let current = view.queue.running(job)
+      guard let current = view.queue.running(job) else { return try next(&view, &scope) }
       let (outcome, at) = end(current)
       let run = unlogged.flatMap { current.run.unlogged($0) } ?? current.run
       let over = run.ended(outcome, at: at, launch: launch)

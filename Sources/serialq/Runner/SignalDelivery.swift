@@ -35,7 +35,7 @@ struct SignalDelivery {
   }
 
   mutating func begin(_ signal: Int32) {
-    file = file ?? path.flatMap(JobLock.file)
+    file = file ?? path.flatMap { JobLock.file($0, of: group()) }
     if isLauncher, signal != SIGKILL, sendToLauncher(signal) { return }
     rounds.begin(signal, ticks: Machine.bootTicks())
   }

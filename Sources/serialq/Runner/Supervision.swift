@@ -55,7 +55,7 @@ extension Runner {
   }
 
   /// Waits for the end of a child and, if it was terminated, of all processes that hold the lock of
-  /// its job.
+  /// its job; the caller reaps it.
   func supervise(
     _ child: ChildProcess, of job: Job? = nil, _ termination: inout Termination
   ) throws(Failure) -> Ending {
@@ -63,7 +63,7 @@ extension Runner {
     var delivery = SignalDelivery(to: job, in: folder) { child.pid }
     let end = try patiently { () throws(Failure) in try Notice(ofEndOf: child) }
     try wait(for: .child, of: job, end, nil, &termination, &delivery)
-    // Reaped only after its group is gone: otherwise a signal could reach a reused process group.
+    // Not reaped before its group is gone: otherwise a signal could reach a reused process group.
     if termination.cause != .itself, let job,
       let lock = try patiently({ () throws(Failure) in try JobLock.existing(job.id, folder) }),
       try !lock.tryLock()
@@ -71,7 +71,7 @@ extension Runner {
       let free = try? Notice(ofRelease: lock)
       try wait(for: .rest, of: job, free, lock, &termination, &delivery)
     }
-    return try child.reap()
+    return try child.waitUntilEnded()
   }
 
   /// Waits until `ended` comes, or no remaining process can be signaled, and sends signals after a

@@ -64,7 +64,7 @@ package enum FileSystem {
   }
 
   /// Resolves all symbolic links in a path, by `realpath(3)`.
-  static func resolved(_ path: Bytes) throws(Failure) -> Bytes {
+  package static func resolved(_ path: Bytes) throws(Failure) -> Bytes {
     guard let resolved = path.withCString({ realpath($0, nil) }) else {
       throw Failure("realpath", errno, "resolving", path)
     }

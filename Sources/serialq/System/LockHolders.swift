@@ -57,20 +57,27 @@ extension LockHolders {
 
 /// A lock file that processes inherit.
 package struct LockFile: Equatable, Sendable {
-  let identity: FileStatus.Identity
-  /// The last two parts of the path, to find it among the open files of a process.
+  package let identity: FileStatus.Identity
+  /// The last three parts of the path, to find it among the open files of a process.
   private let end: Bytes
   /// The descriptor under which processes inherit it.
   private let descriptor: Int32
 
-  /// Nil if there is no such file.
-  package init?(_ path: Bytes, inheritedAs descriptor: Int32) {
-    guard let identity = (try? FileSystem.status(of: path))?.identity else { return nil }
+  /// Nil if there is no such file, and none that the process `pid` inherited before it was removed.
+  package init?(_ path: Bytes, inheritedAs descriptor: Int32, by pid: Int32? = nil) {
+    let slash = UInt8(ascii: "/")
+    let end = Bytes(path.split(separator: slash).suffix(3).flatMap { [slash] + $0 })
+    var found = (try? FileSystem.status(of: path))?.identity
+    if found == nil, let pid {
+      let file = Bytes("/proc/\(pid)/fd/\(descriptor)".utf8)
+      if let target = FileSystem.target(of: file), LockFile.isPath(target, endingIn: end) {
+        found = (try? FileSystem.status(of: file, followingLinks: true))?.identity
+      }
+    }
+    guard let identity = found else { return nil }
     self.identity = identity
     self.descriptor = descriptor
-    let slash = UInt8(ascii: "/")
-    let parts = path.split(separator: slash).suffix(2)
-    end = Bytes(parts.flatMap { [slash] + $0 })
+    self.end = end
   }
 
   /// Whether a process that was found before still counts.
@@ -89,7 +96,8 @@ package struct LockFile: Equatable, Sendable {
       for name in try FileSystem.names(in: Bytes("/proc/\(pid)/fd".utf8)) {
         // Reads the link first: `stat(2)` of a file on a network can block.
         let path = Bytes("/proc/\(pid)/fd/\(name.text)".utf8)
-        guard let target = FileSystem.target(of: path), isPath(target) else { continue }
+        guard let target = FileSystem.target(of: path), LockFile.isPath(target, endingIn: end)
+        else { continue }
         if try isHeld(by: pid, as: name) { return .held }
       }
     } catch {
@@ -110,7 +118,7 @@ package struct LockFile: Equatable, Sendable {
       && words[5] != "\(pid)"
   }
 
-  private func isPath(_ target: Bytes) -> Bool {
+  private static func isPath(_ target: Bytes, endingIn end: Bytes) -> Bool {
     let deleted = Bytes(" (deleted)")
     let isDeleted = target.suffix(deleted.count).elementsEqual(deleted)
     return target.dropLast(isDeleted ? deleted.count : 0).suffix(end.count).elementsEqual(end)

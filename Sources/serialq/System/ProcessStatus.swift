@@ -28,7 +28,7 @@ extension ProcessStatus {
   /// Parses the line; nil if it is not one, or if the process has ended and is not reaped yet.
   ///
   /// The descriptors of a zombie are hidden, as another user's are, but it has none.
-  package init?(line: Bytes) {
+  package init?(line: Bytes, isZombieToo: Bool = false) {
     // The name may contain parentheses and spaces.
     guard let open = line.firstIndex(of: UInt8(ascii: "(")),
       let close = line.lastIndex(of: UInt8(ascii: ")")), open < close,
@@ -36,7 +36,8 @@ extension ProcessStatus {
     else { return nil }
     // From the third field on: the state.
     let fields = line[(close + 1)...].split(separator: UInt8(ascii: " ")).map { Bytes($0).text }
-    guard fields.count > 19, fields[0] != "Z", fields[0] != "X", let parent = Int32(fields[1]),
+    guard fields.count > 19, fields[0] != "X", isZombieToo || fields[0] != "Z",
+      let parent = Int32(fields[1]),
       let group = Int32(fields[2]),
       let session = Int32(fields[3]), let started = UInt64(fields[19])
     else { return nil }
@@ -49,11 +50,18 @@ extension ProcessStatus {
   /// The present status of a process; nil if there is none, or no `proc(5)`.
   package static func of(_ pid: Int32) -> ProcessStatus? { (try? found(pid)) ?? nil }
 
+  /// The parent of a process, also of one that has ended and is not reaped yet.
+  package static func parent(of pid: Int32) -> Int32? {
+    ((try? found(pid, isZombieToo: true)) ?? nil)?.parent
+  }
+
   /// As ``of(_:)``; fails by a shortage.
-  package static func found(_ pid: Int32) throws(Failure) -> ProcessStatus? {
+  package static func found(
+    _ pid: Int32, isZombieToo: Bool = false
+  ) throws(Failure) -> ProcessStatus? {
     let path = Bytes("/proc/\(pid)/stat".utf8)
     return try Failure.unlessShort { () throws(Failure) in
       try FileDescriptor.openIfThere(path, .read, followingLinks: true)?.readAll()
-    }.flatMap { ProcessStatus(line: $0) }
+    }.flatMap { ProcessStatus(line: $0, isZombieToo: isZombieToo) }
   }
 }

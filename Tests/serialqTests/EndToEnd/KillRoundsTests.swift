@@ -29,8 +29,9 @@ import Testing
     while serialq wait "$@"; code=$?; [ $code = 125 ]; do sleep 0.05; done; echo $code; grep -aE "$PATTERN" "$SERIALQ_DIR/default/journal"
     """
 
-  // Fails if `started` is written after the spawn, an orphan is not waited for, a wake-up is lost,
-  // or a `wait` ends before the jobs have, or with another code than theirs.
+  // Fails if `started` is written after the spawn, an orphan or the job of a runner without a lock file
+  // is not waited for, a wake-up is lost, or a `wait` ends before the jobs have, or with another code
+  // than theirs.
   @Test(
     "whichever process is killed, no job is lost, runs twice unreported, or overlaps another",
     .shows(Running.orphans, Running.order, Running.suspends), .needs(.flock, .setsid))
@@ -45,6 +46,8 @@ import Testing
       let waiter = try scene.start("wait")
       rounds.sleep(0...60_000)
       switch round % 4 {
+      case 0 where round % 8 == 0:
+        try FileSystem.remove(scene.queueFolder().runnerLock)
       case 0: if let pid = try scene.runner() { kill(pid, SIGKILL) }
       case 1:
         // Not one with processes outside of its group: they would run on beside the next job.

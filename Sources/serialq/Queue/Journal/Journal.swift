@@ -19,21 +19,29 @@ package struct Journal: Sendable {
   package func locked<Result>(
     _ work: (inout JournalScope) throws(Failure) -> Result
   ) throws(Failure) -> Result {
+    var (lock, status) = try acquire()
+    var named = try FileSystem.status(of: folder.lock)
+    // A cleaner of old files removed it while this waited.
+    while named == nil {
+      (lock, status) = try acquire()
+      named = try FileSystem.status(of: folder.lock)
+    }
+    // Or the queue: the lock of one that was created in its place is another file.
+    guard named?.identity == status.identity else { throw folder.removed }
+    // Also keeps the descriptor alive until here: closing it would release the lock.
+    defer { lock.unlock() }
+    var scope = JournalScope(self, lock: lock)
+    try scope.finishWork(recordedBy: status.size)
+    return try work(&scope)
+  }
+
+  private func acquire() throws(Failure) -> (FileDescriptor, FileStatus) {
     // Creates the file: only the folder can be missing.
     let lock = try folder.whileItExists { () throws(Failure) in
       try FileDescriptor.open(folder.lock, .lock)
     }
     try lock.lock()
-    // Also keeps the descriptor alive until here: closing it would release the lock.
-    defer { lock.unlock() }
-    // Removed while this waited: the lock of a queue that was created in its place is another file.
-    let status = try lock.status()
-    guard try FileSystem.status(of: folder.lock)?.identity == status.identity else {
-      throw folder.removed
-    }
-    var scope = JournalScope(self, lock: lock)
-    try scope.finishWork(recordedBy: status.size)
-    return try work(&scope)
+    return (lock, try lock.status())
   }
 
   /// Makes durable what `reader` has read and any process appended without a flush.

@@ -47,6 +47,13 @@ package struct QueueFolder: Equatable, Sendable {
 
   var parts: [Bytes] { [logs, locks, environments, inputs] }
 
+  /// Makes the folders in it that are missing; returns whether there was one.
+  package func makeParts() throws(Failure) -> Bool {
+    var isNew = false
+    for part in parts { isNew = try FileSystem.makeFolder(part) || isNew }
+    return isNew
+  }
+
   /// Locked by the job itself, while any of its processes holds the descriptor.
   package func jobLock(_ id: JobID) -> Bytes { locks.appending(path: Bytes(String(id).utf8)) }
 

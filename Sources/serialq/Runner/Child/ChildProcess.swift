@@ -16,7 +16,8 @@ package struct ChildProcess: Equatable {
   ///
   /// With `continuing`, continues the process whenever it is stopped. Its state in a moment does not
   /// show that: a SIGSTOP may have been sent that has no effect yet.
-  package func waitUntilEnded(continuing: Bool = false) throws(Failure) {
+  @discardableResult
+  package func waitUntilEnded(continuing: Bool = false) throws(Failure) -> Ending {
     let events = continuing ? WEXITED | WSTOPPED : WEXITED
     var information = siginfo_t()
     repeat {
@@ -26,6 +27,12 @@ package struct ChildProcess: Equatable {
       // A stop that is reported lasts until this.
       if information.si_code == CLD_STOPPED { kill(pid, SIGCONT) }
     } while information.si_code == CLD_STOPPED
+    #if canImport(Glibc)
+      let status = information._sifields._sigchld.si_status
+    #else
+      let status = information.si_status
+    #endif
+    return information.si_code == CLD_EXITED ? .exited(status) : .killed(status)
   }
 
   /// Reaps the process by `waitpid(2)`, after which its ID may be reused.

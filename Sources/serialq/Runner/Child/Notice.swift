@@ -18,7 +18,7 @@ package final class Notice: Sendable {
     source =
       if let descriptor = handle.descriptor { .process(handle, descriptor) } else {
         // `reap` reports the error.
-        try Self.thread { try? child.waitUntilEnded() }
+        try Self.thread { _ = try? child.waitUntilEnded() }
       }
   }
 
