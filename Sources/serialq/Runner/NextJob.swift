@@ -219,6 +219,7 @@ extension Runner {
     // Not before: that it is a child of this process shows another runner, after the file of the runner lock
     // was removed, that this one records the end.
     _ = try child?.reap()
+    supervision.reapAdopted()
     if let hook { try run(hook, for: job.id) }
     return next
   }

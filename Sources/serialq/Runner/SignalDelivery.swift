@@ -17,6 +17,9 @@ struct SignalDelivery {
   private let path: Bytes?
   /// The lock; found with the first signal, which most jobs never receive.
   private var file: LockFile?
+  /// The job, to find its descendants; nil for a launcher, which ends what it has started itself.
+  private let descent: Descent?
+  private var descendants: Set<ProcessStatus.Identity> = []
   /// The process group, as long as its number is known to belong to the job.
   private let group: () -> Int32?
   private var rounds = SignalRounds()
@@ -28,11 +31,33 @@ struct SignalDelivery {
   /// The number of rounds before waiting: processes could fork as fast as they are found.
   private static let limit = 8
 
-  init(to job: Job?, in folder: QueueFolder, group: @escaping () -> Int32?) {
+  /// `adopts` is whether this process is the parent of the job's process.
+  init(
+    to job: Job?, in folder: QueueFolder, adopts: Bool = false, group: @escaping () -> Int32?
+  ) {
     path = job.map { folder.jobLock($0.id) }
     isLauncher = job?.execution?.launch != nil
     self.group = group
+    descent = job.flatMap { job in
+      job.execution?.launch != nil
+        ? nil : Descent(variables: folder.variables(of: job.id), adopts: adopts)
+    }
   }
+
+  /// Finds the processes of the job, as far as they can be found.
+  private mutating func find() throws(Failure) -> LockHolders? {
+    guard let file else { return nil }
+    let found = try LockHolders.find(
+      of: file,
+      and: group().flatMap { leader in
+        descent.map { ($0, leader) }
+      })
+    descendants = Set(found?.descendants.map(\.identity) ?? [])
+    return found
+  }
+
+  /// A live descendant of the job, wherever it has moved.
+  mutating func descendant() -> ProcessStatus? { (try? find())?.descendants.first }
 
   mutating func begin(_ signal: Int32) {
     file = file ?? path.flatMap { JobLock.file($0, of: group()) }
@@ -47,8 +72,7 @@ struct SignalDelivery {
       let group = group()
       let action: SignalRounds.Action
       do throws(Failure) {
-        let seen = if let file { try LockHolders.find(of: file) } else { nil as LockHolders? }
-        action = rounds.next(seen, group: group, now: now)
+        action = rounds.next(try find(), group: group, now: now)
       } catch {
         action = rounds.nextInShortage(group: group, now: now)
       }
@@ -91,6 +115,7 @@ struct SignalDelivery {
     // process may have closed the lock.
     guard try ProcessStatus.found(process.pid)?.identity == process.identity,
       try file?.isHeldOrHidden(process.pid) == true
+        || descendants.contains(process.identity) && descent?.isForeign(process.pid) == false
     else { return ESRCH }
     let error = handle.send(signal)
     if error == 0, SignalRounds.needsContinue(signal) { _ = handle.send(SIGCONT) }

@@ -6,6 +6,7 @@ import SerialqSystem
 final class Supervision: Sendable {
   private let watch: FileWatch
   private let stopped: WakeUpPipe
+  private let adoption = Adoption()
   private let stop = Locked(Termination.Stop.no)
   private let willWait: @Sendable () -> Void
 
@@ -33,7 +34,16 @@ final class Supervision: Sendable {
   @discardableResult
   func waitForChange(until due: Int64?, orFor others: Int32...) throws(Failure) -> [Bool] {
     willWait()
-    return try waitForInput(on: others + [stopped.descriptor, watch.descriptor], until: due)
+    let ready = try waitForInput(
+      on: others + [adoption.descriptor, stopped.descriptor, watch.descriptor], until: due)
+    // Not while the child that was waited for is left: it is the first to be found.
+    if ready[others.count], !ready.prefix(others.count).contains(true) { reapAdopted() }
+    return ready
+  }
+
+  /// Reaps what jobs left behind.
+  func reapAdopted() {
+    ChildProcess.started.withLock { own in adoption.reap { own.contains($0) } }
   }
 
   /// Consumes pending wake-ups; call it before reading the queue.
@@ -60,16 +70,18 @@ extension Runner {
     _ child: ChildProcess, of job: Job? = nil, _ termination: inout Termination
   ) throws(Failure) -> Ending {
     // The child leads the group until it is reaped.
-    var delivery = SignalDelivery(to: job, in: folder) { child.pid }
+    var delivery = SignalDelivery(to: job, in: folder, adopts: true) { child.pid }
     let end = try patiently { () throws(Failure) in try Notice(ofEndOf: child) }
     try wait(for: .child, of: job, end, nil, &termination, &delivery)
     // Not reaped before its group is gone: otherwise a signal could reach a reused process group.
-    if termination.cause != .itself, let job,
-      let lock = try patiently({ () throws(Failure) in try JobLock.existing(job.id, folder) }),
-      try !lock.tryLock()
-    {
-      let free = try? Notice(ofRelease: lock)
-      try wait(for: .rest, of: job, free, lock, &termination, &delivery)
+    if termination.cause != .itself, let job {
+      let lock = try patiently { () throws(Failure) in try JobLock.existing(job.id, folder) }
+      if let lock, try !lock.tryLock() {
+        let free = try? Notice(ofRelease: lock)
+        try wait(for: .rest, of: job, free, lock, &termination, &delivery)
+      } else if let left = delivery.descendant() {
+        try wait(for: .rest, of: job, Notice(ofEndOf: left), nil, &termination, &delivery)
+      }
     }
     return try child.waitUntilEnded()
   }
@@ -87,6 +99,7 @@ extension Runner {
     // A foreground run that is stopped leaves an orphan to the next runner.
     let heedsStop = awaited != .orphan || kind == .background
     let canGiveUp = awaited != .child
+    var ended = ended
     while true {
       // Drained before the check, so that a change during the check wakes the next wait.
       supervision.drain()
@@ -120,8 +133,12 @@ extension Runner {
       let due = termination.nextDue(canGiveUp: canGiveUp && outlook.isBlind)
       let look = ended == nil ? now + 1_000_000_000 : nil
       let next = [due, outlook.next, look].compactMap(\.self).min()
-      if try supervision.waitForChange(until: next, orFor: ended?.descriptor ?? -1)[0] { break }
-      if ended == nil, try lock?.tryLock() ?? true { break }
+      var isOver = try supervision.waitForChange(until: next, orFor: ended?.descriptor ?? -1)[0]
+      if ended == nil { isOver = try lock?.tryLock() ?? true }
+      guard isOver else { continue }
+      // Descendants of the job that have released its lock.
+      guard canGiveUp, isEnding, let left = delivery.descendant() else { break }
+      ended = Notice(ofEndOf: left)
     }
     if let job, termination.delay(now: Clock.monotonic()) != nil {
       say(

@@ -4,6 +4,8 @@ package struct LockHolders: Equatable, Sendable {
   package var known: [ProcessStatus] = []
   /// Processes whose descriptors this user cannot read, of other users for example.
   package var hidden: [ProcessStatus] = []
+  /// Those of the known ones that descend from the job's process.
+  package var descendants: [ProcessStatus] = []
 
   /// The hidden processes in the sessions of the known ones or in this session, and the hidden
   /// descendants of all of these and of the leader of the session.
@@ -31,7 +33,9 @@ extension LockHolders {
   /// processes of the user).
   ///
   /// Fails by a shortage, in which a process that was not seen may hold the lock.
-  package static func find(of file: LockFile) throws(Failure) -> LockHolders? {
+  package static func find(
+    of file: LockFile, and descent: (of: Descent, leader: Int32)? = nil
+  ) throws(Failure) -> LockHolders? {
     #if os(Linux)
       let names = try Failure.unlessShort { () throws(Failure) in
         try FileSystem.names(in: Bytes("/proc"))
@@ -39,14 +43,24 @@ extension LockHolders {
       guard let names else { return nil }
       let own = Machine.processID()
       var found = LockHolders()
+      var all: [ProcessStatus] = []
       for pid in names.compactMap({ Int32($0.text) }) where pid != own {
         let hold = try file.hold(of: pid)
-        guard hold != .none, let process = try ProcessStatus.found(pid) else { continue }
+        guard hold != .none || descent != nil, let process = try ProcessStatus.found(pid) else {
+          continue
+        }
+        if descent != nil { all.append(process) }
         switch hold {
         case .held: found.known.append(process)
         case .hidden: found.hidden.append(process)
         case .none: break
         }
+      }
+      if let (descent, leader) = descent {
+        found.descendants = descent.processes(of: leader, among: all)
+        let ids = Set(found.descendants.map(\.identity))
+        found.hidden.removeAll { ids.contains($0.identity) }
+        found.known = found.known.filter { !ids.contains($0.identity) } + found.descendants
       }
       return found
     #else

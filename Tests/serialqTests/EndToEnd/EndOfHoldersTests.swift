@@ -35,6 +35,67 @@ import Testing
       #expect(duration < Termination.grace)
     }
 
+    /// A daemon: it has left the group and the session of its job, and closed the job's lock.
+    private func addDaemon(_ name: String, _ work: String) throws -> String {
+      try write(
+        Bytes("exec 63>&- </dev/null >/dev/null 2>&1; echo up >>\(name).up; \(work)\n".utf8),
+        to: scene.path(name))
+      return "setsid -f bash \(name)"
+    }
+
+    // Fails if only the holders of the lock are ended: the sleep would run on beside the next job.
+    @Test(
+      "cancel ends a process that has left the job in every way",
+      .shows(Running.holders), .needs(.setsid, .bash))
+    func daemonOfCanceled() throws {
+      let daemon = try addDaemon("daemon", "exec sleep 6164")
+      _ = try scene.serialq("add", "\(daemon); read x <gate")
+      try scene.add("echo next")
+      try scene.waitForFile("daemon.up", "up")
+      #expect(try scene.serialq("cancel", "1").code == 0)
+      try scene.waitForJob(2, .succeeded)
+      #expect(try running("sleep 6164").isEmpty)
+      #expect(try scene.states() == [.cancelled, .succeeded])
+      let duration = try #require(try scene.queue().job(1)?.duration)
+      #expect(duration < Termination.grace)
+    }
+
+    // Fails if a daemon of an earlier job counts as one of this job, or if the runner of another queue does,
+    // which a command in the job started.
+    @Test(
+      "a daemon of an earlier job and the runner of another queue survive a cancellation",
+      .shows(Running.leftovers), .needs(.setsid, .bash))
+    func daemonOfEarlier() throws {
+      let late = try Gate(scene, "late")
+      let daemon = try addDaemon("daemon", "read x <late; echo late >>rec")
+      try scene.add(
+        daemon,
+        "serialq add -q other 'echo begun >>begun; read x <late; echo other >>rec'; read x <gate")
+      #expect(try scene.serialq("start").code == 0)
+      try scene.waitForFile("begun", "begun")
+      try scene.waitForFile("daemon.up", "up")
+      #expect(try scene.serialq("cancel", "2").code == 0)
+      try scene.waitForJob(2, .cancelled)
+      try late.open()
+      try late.open()
+      try scene.waitForFile("rec", "late")
+      try scene.waitForJob(1, in: "other", .succeeded)
+      #expect(try scene.states() == [.succeeded, .cancelled])
+    }
+
+    // Fails if the runner does not reap what it adopts while a job runs.
+    @Test("a job that leaves 200 processes behind leaves no zombies")
+    func zombies() throws {
+      let zombies = "$(grep -ls '^State:.Z' /proc/[0-9]*/status)"
+      try scene.addRunning(
+        """
+        i=0; while [ $i -lt 200 ]; do (true &); i=$((i+1)); done
+        while grep -qs "^PPid:.$PPID\\$" \(zombies); do sleep 0.1; done; echo clean; read x <gate
+        """, until: "clean")
+      try gate.open()
+      try scene.waitForJob(1, .succeeded)
+    }
+
     // Fails if a timeout signals only the process group.
     @Test("a timeout ends processes that left the group", .needs(.setsid))
     func timedOut() throws {

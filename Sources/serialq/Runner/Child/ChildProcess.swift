@@ -1,3 +1,4 @@
+import SerialPromises
 import SerialqQueue
 import SerialqSystem
 
@@ -8,6 +9,9 @@ package struct ChildProcess: Equatable {
   package init(pid: Int32) {
     self.pid = pid
   }
+
+  /// The processes that this one has started and not reaped, which ``Adoption`` must not reap.
+  static let started = Locked<Set<Int32>>([])
 
   /// Waits for the end of the process without reaping it, by `waitid(2)` with WNOWAIT.
   ///
@@ -41,6 +45,7 @@ package struct ChildProcess: Equatable {
   package func reap() throws(Failure) -> Ending {
     var status: Int32 = 0
     _ = try retrying("waitpid", "waiting for", name) { waitpid(pid, &status, 0) }
+    ChildProcess.started.withLock { _ = $0.remove(pid) }
     return Ending(waitStatus: status)
   }
 

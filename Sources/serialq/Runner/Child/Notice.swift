@@ -22,6 +22,15 @@ package final class Notice: Sendable {
       }
   }
 
+  /// Reports the end of any process; nil where the system lacks `pidfd_open(2)`.
+  convenience init?(ofEndOf process: ProcessStatus) {
+    let handle = ProcessHandle(process.pid)
+    guard let descriptor = handle.descriptor else { return nil }
+    self.init(.process(handle, descriptor))
+  }
+
+  private init(_ source: Source) { self.source = source }
+
   /// Reports that a call that blocks another thread has returned.
   package init(of wait: @escaping @Sendable () -> Void) throws(Failure) {
     source = try Self.thread(wait)

@@ -33,7 +33,9 @@ extension JobProcess {
     for path in candidates {
       let (failed, pid) = attempt(path, settings)
       switch failed {
-      case 0: return ChildProcess(pid: pid)
+      case 0:
+        ChildProcess.started.withLock { _ = $0.insert(pid) }
+        return ChildProcess(pid: pid)
       // Kept: "permission denied" is more helpful than a later "not found".
       case EACCES: error = EACCES
       case ENOENT, ENOTDIR, ESTALE, ENODEV, ETIMEDOUT: continue

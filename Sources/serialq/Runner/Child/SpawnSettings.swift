@@ -31,10 +31,6 @@ struct SpawnSettings: ~Copyable {
   ) -> (error: Int32, pid: Int32) {
     var (attributes, actions) = (attributes, actions)
     var pid: pid_t = 0
-    // Dispatch blocks it in its threads. The end of a job would then not be ignored, but wake two other
-    // threads first.
-    var ofChildren = signalSet([SIGCHLD])
-    pthread_sigmask(SIG_UNBLOCK, &ofChildren, nil)
     let error = path.withCString { path in
       arguments.withCStrings { arguments in
         environment.withCStrings { environment in
