@@ -35,20 +35,25 @@ import Testing
       #expect(duration < Termination.grace)
     }
 
-    /// A daemon: it has left the group and the session of its job, and closed the job's lock.
-    private func addDaemon(_ name: String, _ work: String) throws -> String {
+    /// A daemon: it has left the group of its job, also the session unless `starter` only leaves the group,
+    /// and closed the job's lock.
+    private func addDaemon(
+      _ name: String, _ work: String, starter: String = "setsid -f"
+    ) throws -> String {
       try write(
         Bytes("exec 63>&- </dev/null >/dev/null 2>&1; echo up >>\(name).up; \(work)\n".utf8),
         to: scene.path(name))
-      return "setsid -f bash \(name)"
+      return "\(starter) bash \(name)"
     }
 
-    // Fails if only the holders of the lock are ended: the sleep would run on beside the next job.
+    // Fails if only the holders of the lock are ended: the sleep would run on beside the next job. Or if
+    // what the runner has adopted counts only in another session.
     @Test(
       "cancel ends a process that has left the job in every way",
-      .shows(Running.holders), .needs(.setsid, .bash))
-    func daemonOfCanceled() throws {
-      let daemon = try addDaemon("daemon", "exec sleep 6164")
+      .shows(Running.holders), .needs(.setsid, .bash, .perl),
+      arguments: ["setsid -f", "perl -e 'fork and exit; setpgrp; exec @ARGV'"])
+    func daemonOfCanceled(starter: String) throws {
+      let daemon = try addDaemon("daemon", "exec sleep 6164", starter: starter)
       _ = try scene.serialq("add", "\(daemon); read x <gate")
       try scene.add("echo next")
       try scene.waitForFile("daemon.up", "up")
