@@ -17,7 +17,7 @@ package enum Program {
     do throws(Failure) {
       try Machine.requireLimits()
       try InheritedDescriptors.fillStandardOnes()
-      let arguments = try Machine.arguments.get()
+      let arguments = try Machine.arguments()
       Output.ignoreSignalsOfWrites()
       SignalListener.removeCrashReporter()
       // A parent may ignore it: then the system would not keep the ends of children.

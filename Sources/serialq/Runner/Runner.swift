@@ -44,8 +44,17 @@ package final class Runner: Sendable {
   let keepsLogs = Locked(false)
 
   /// The queue's runner lock, and the file that it locks; used by one step at a time.
-  private let ownLock: Locked<(file: FileDescriptor, identity: FileStatus.Identity)>
+  private let ownLock: Locked<OwnLock>
   var lock: FileDescriptor { ownLock.withLock { $0.file } }
+  private struct OwnLock {
+    let file: FileDescriptor
+    let identity: FileStatus.Identity
+
+    init(_ file: FileDescriptor) throws(Failure) {
+      self.file = file
+      identity = try file.status().identity
+    }
+  }
   private let hasLock: Bool
   private let manager = PromiseManager(
     on: DispatchQueue(label: "serialq.runner"), onFailure: .stop, diagnostics: .standardError)
@@ -78,7 +87,7 @@ package final class Runner: Sendable {
     self.wake = wake
     hasLock = lock != nil
     let lock = if let lock { lock } else { try RunnerLock.open(folder) }
-    ownLock = Locked((lock, try lock.status().identity))
+    ownLock = Locked(try OwnLock(lock))
     view = Locked(QueueView(folder))
     environments = Locked(Environments(folder))
     supervision = try Supervision(folder, willWait: changed)
@@ -179,8 +188,8 @@ package final class Runner: Sendable {
     while !isLocked {
       if try isLockLost() {
         let new = try RunnerLock.open(folder)
-        let identity = try new.status().identity
-        ownLock.withLock { $0 = (new, identity) }
+        let own = try OwnLock(new)
+        ownLock.withLock { $0 = own }
       }
       if try !lock.tryLock() {
         // The lock may only have been probed.

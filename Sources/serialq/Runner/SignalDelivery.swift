@@ -13,12 +13,14 @@ struct SignalDelivery {
     var left: [SignalRounds.Unreachable] = []
   }
 
-  /// The path of the lock that the job's processes inherit; nil for a process without one.
-  private let path: Bytes?
+  /// The job whose lock the processes inherit; nil for a process without one.
+  private let job: Job?
+  private let folder: QueueFolder
+  private let adopts: Bool
   /// The lock; found with the first signal, which most jobs never receive.
   private var file: LockFile?
-  /// The job, to find its descendants; nil for a launcher, which ends what it has started itself.
-  private let descent: Descent?
+  /// How descendants are found, likewise; nil for a launcher, which ends what it has started itself.
+  private var descent: Descent?
   private var descendants: Set<ProcessStatus.Identity> = []
   /// The process group, as long as its number is known to belong to the job.
   private let group: () -> Int32?
@@ -35,13 +37,8 @@ struct SignalDelivery {
   init(
     to job: Job?, in folder: QueueFolder, adopts: Bool = false, group: @escaping () -> Int32?
   ) {
-    path = job.map { folder.jobLock($0.id) }
+    (self.job, self.folder, self.adopts, self.group) = (job, folder, adopts, group)
     isLauncher = job?.execution?.launch != nil
-    self.group = group
-    descent = job.flatMap { job in
-      job.execution?.launch != nil
-        ? nil : Descent(variables: folder.variables(of: job.id), adopts: adopts)
-    }
   }
 
   /// Finds the processes of the job, as far as they can be found.
@@ -60,7 +57,10 @@ struct SignalDelivery {
   mutating func descendant() -> ProcessStatus? { (try? find())?.descendants.first }
 
   mutating func begin(_ signal: Int32) {
-    file = file ?? path.flatMap { JobLock.file($0, of: group()) }
+    if file == nil, let job {
+      file = JobLock.file(folder.jobLock(job.id), of: group())
+      if !isLauncher { descent = Descent(variables: folder.variables(of: job.id), adopts: adopts) }
+    }
     if isLauncher, signal != SIGKILL, sendToLauncher(signal) { return }
     rounds.begin(signal, ticks: Machine.bootTicks())
   }

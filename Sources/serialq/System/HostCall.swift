@@ -22,7 +22,7 @@ package struct HostCall: Equatable, Sendable {
   package static let name = Bytes("hosted")
 
   /// The call that this process carries out, if it does.
-  package static let own = HostCall(arguments: (try? Machine.arguments.get()) ?? [])
+  package static let own = HostCall(arguments: (try? Machine.arguments()) ?? [])
 
   package var word: Bytes {
     // No argument contains NUL.
@@ -69,7 +69,7 @@ extension HostCall {
 ///
 /// Words for another machine are also checked on this one.
 package let serialq: String = {
-  let host = HostCall.own?.host ?? HostCall.option(in: (try? Machine.arguments.get()) ?? [])
+  let host = HostCall.own?.host ?? HostCall.option(in: (try? Machine.arguments()) ?? [])
   // An empty one is this machine.
   return host.flatMap { $0.isEmpty ? nil : $0 }.map { "serialq --host \(ShellQuote.word($0))" }
     ?? "serialq"

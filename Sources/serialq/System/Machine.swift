@@ -18,7 +18,7 @@ package enum Machine {
   ///
   /// `CommandLine.arguments` repairs invalid UTF-8, so a job would receive the name of a file that
   /// does not exist.
-  package static let arguments = Result { () throws(Failure) -> [Bytes] in
+  package static func arguments() throws(Failure) -> [Bytes] {
     guard CommandLine.argc == 0 else { return strings(CommandLine.unsafeArgv + 1) }
     // The runtime found none: /proc is missing, or a preloaded library moved the environment.
     let path = Bytes("/proc/self/cmdline")

@@ -121,7 +121,7 @@ package struct Follower {
     if !pending.isEmpty { try performPending(&output, &last) }
     var seen = FollowerState.Changes()
     seen.replaced = try reader.read { entry, before, queue in
-      seen.note(before, entry.job.flatMap { queue.job($0) })
+      seen.note(entry, before, queue)
     }.replaced
     self.seen = seen
     reader.takeReports()
@@ -169,7 +169,9 @@ package struct Follower {
     case .close(let attempt):
       try reportLost(&output)
       log = nil
-      unread.release(attempt.id, attempt: attempt.number)
+      let settings = queue.settings
+      let isReplaced = attempt.number > 1 || settings.keep != nil || settings.logLimit != nil
+      unread.release(attempt.id, attempt: isReplaced ? attempt.number : nil)
     case .message(let text):
       output.message(text)
       last = source

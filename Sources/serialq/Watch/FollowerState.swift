@@ -22,16 +22,18 @@ struct FollowerState {
   /// What one read of the journal reported.
   struct Changes {
     /// A job from when it is added, or queued again by hand, to its end: this has a log of its own.
-    private struct Turn: Hashable {
-      var id: JobID
-      var number: Int
+    private struct Turn {
+      let id: JobID
+      /// The turn of the job before this one.
+      let previous: Int?
+      /// The job at the end: the queue may have forgotten it, or it runs again.
+      var ended: Job?
     }
+    private var turns: [Turn] = []
     /// The turns whose jobs changed their attempts or states, as often as they did.
-    private var changed: [Turn] = []
-    /// The number of the latest turn of each changed job.
+    private var changed: [Int] = []
+    /// The latest turn of each changed job.
     private var latest: [JobID: Int] = [:]
-    /// The jobs at the ends of their turns: the queue may have forgotten them, or they run again.
-    private var ended: [Turn: Job] = [:]
     /// The jobs that were queued again by hand.
     private(set) var requeued: [JobID] = []
     /// The queue before, if it was rebuilt, so that lines about old jobs were reported again.
@@ -39,34 +41,48 @@ struct FollowerState {
 
     init() {}
 
-    /// Notes a line by the job before it, nil if it was added, and after it, nil if it is about no job.
-    mutating func note(_ before: Job?, _ after: Job?) {
-      guard let after, before?.state != after.state || before?.attempts != after.attempts else {
-        return
+    /// Notes a line; `before` is the job before it, nil if it was added.
+    mutating func note(_ entry: Entry, _ before: Job?, _ queue: borrowing Queue) {
+      switch entry {
+      case .job(let id, _): if before == nil { note(id, isRequeued: false, nil) }
+      case .run(let id, let run):
+        let state = run.state
+        guard let before, before.state != state || before.attempts != run.attempts else { return }
+        let isRequeued =
+          before.state.isOver && !state.isOver && run.retriesUsed <= before.retriesUsed
+        note(id, isRequeued: isRequeued, state.isOver ? queue.job(id) : nil)
+      case .queue, .forgotten: break
       }
-      var number = latest[after.id] ?? 0
-      if let before, before.state.isOver, !after.state.isOver,
-        after.retriesUsed <= before.retriesUsed
-      {
-        number += 1
-        requeued.append(after.id)
-      }
-      latest[after.id] = number
-      let turn = Turn(id: after.id, number: number)
-      changed.append(turn)
-      ended[turn] = after.state.isOver ? after : nil
     }
 
-    /// Each of these jobs once for each turn, in the order in which they reached their last states there,
-    /// and whether another turn followed; O(lines).
+    private mutating func note(_ id: JobID, isRequeued: Bool, _ ended: Job?) {
+      let index: Int
+      if !isRequeued, let known = latest[id] {
+        index = known
+      } else {
+        index = turns.count
+        turns.append(Turn(id: id, previous: latest.updateValue(index, forKey: id)))
+        if isRequeued { requeued.append(id) }
+      }
+      turns[index].ended = ended
+      changed.append(index)
+    }
+
+    /// Calls `body` for each of these jobs once for each turn, in the order in which they reached their last
+    /// states there, with whether another turn followed; O(lines).
     ///
     /// Other changes come at any time: a job must not be reported before the jobs that ran in between.
-    fileprivate func jobs(in queue: Queue) -> [(job: Job, isRequeued: Bool)] {
-      var seen: Set<Turn> = []
-      return changed.reversed().filter { seen.insert($0).inserted }.reversed().compactMap { turn in
-        let isLatest = turn.number == latest[turn.id]
-        let job = (isLatest ? queue.job(turn.id) : nil) ?? ended[turn]
-        return job.map { ($0, !isLatest) }.flatMap { isNew($0.0, queue) ? $0 : nil }
+    fileprivate func forEachJob(in queue: Queue, _ body: (Job, _ isRequeued: Bool) -> Void) {
+      var isSeen = Array(repeating: false, count: turns.count)
+      let last = changed.reversed().filter { index in
+        defer { isSeen[index] = true }
+        return !isSeen[index]
+      }
+      for index in last.reversed() {
+        let turn = turns[index]
+        let isLatest = index == latest[turn.id]
+        let job = (isLatest ? queue.job(turn.id) : nil) ?? turn.ended
+        if let job, isNew(job, queue) { body(job, !isLatest) }
       }
     }
 
@@ -80,14 +96,17 @@ struct FollowerState {
 
     /// The job at the end of this attempt, if that was reported.
     func job(_ attempt: AttemptID) -> Job? {
-      (0...(latest[attempt.id] ?? 0)).lazy
-        .compactMap { ended[Turn(id: attempt.id, number: $0)] }
-        .first { $0.attempts == attempt.number }
+      var next = latest[attempt.id]
+      while let index = next {
+        if let job = turns[index].ended, job.attempts == attempt.number { return job }
+        next = turns[index].previous
+      }
+      return nil
     }
 
     /// Whether the end of a job was reported.
     fileprivate func hasEnded(_ id: JobID) -> Bool {
-      latest[id].map { ended[Turn(id: id, number: $0)] != nil } ?? false
+      latest[id].map { turns[$0].ended != nil } ?? false
     }
   }
 
@@ -156,7 +175,7 @@ struct FollowerState {
           $0 < queue.nextID && queue.job($0) == nil && !changes.hasEnded($0) && isWanted($0)
         })
     }
-    for (job, isRequeued) in changes.jobs(in: queue) {
+    changes.forEachJob(in: queue) { job, isRequeued in
       if isRequeued { printEnded(job) } else { follow(job) }
     }
     switch subject {

@@ -45,7 +45,7 @@ import Testing
       for entry in after.perform(acts) {
         let before = entry.job.flatMap(queue.job)
         queue.apply(entry)
-        changes.note(before, entry.job.flatMap(queue.job))
+        changes.note(entry, before, queue)
       }
     }
   }
@@ -165,7 +165,7 @@ import Testing
       end(1, 1), .start(1), end(1, 1),
       .start(1))
     #expect(between == [.printRest, failed(2), failed(3), .printNew])
-    #expect(following.read(end(1)) == [.printRest, .close(1)])
+    #expect(following.read(end(1)) == [.printRest, .close(AttemptID(id: 1, number: 4))])
     #expect(following.state.firstFailed == nil && following.succeeded == 1)
   }
 
@@ -333,7 +333,7 @@ import Testing
     var one = Following(.job(1), after: events)
     #expect(one.read() == [.open(1), .printRest, .printNew])
     #expect(one.read(.start(1)) == [.printRest, .printNew])
-    #expect(one.read(end(1)) == [.printRest, .close(1)])
+    #expect(one.read(end(1)) == [.printRest, .close(again)])
   }
 }
 

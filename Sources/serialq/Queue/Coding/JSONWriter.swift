@@ -51,7 +51,17 @@ package struct JSONWriter {
 
   package mutating func int(_ value: Int64) {
     separate()
-    bytes.append(contentsOf: String(value).utf8)
+    if value < 0 { bytes.append(UInt8(ascii: "-")) }
+    // Without a string: each line of a journal has several numbers.
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+      var (rest, start) = (value.magnitude, digits.count)
+      repeat {
+        start -= 1
+        digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+        rest /= 10
+      } while rest > 0
+      bytes.append(contentsOf: UnsafeMutableBufferPointer(rebasing: digits[start...]))
+    }
   }
 
   /// Writes the shortest number that parses to the same value; null for none, or if JSON

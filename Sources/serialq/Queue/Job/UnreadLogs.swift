@@ -53,10 +53,12 @@ package struct UnreadLogs {
 
   package func retain(_ ids: ClosedRange<JobID>) { try? file?.lockShared(ids) }
 
-  /// Notes that the logs of a job up to this attempt were printed.
-  package func release(_ id: JobID, attempt: Int) {
+  /// Notes that the logs of a job up to this attempt were printed; nil if none can have been kept.
+  ///
+  /// A runner removes what it has kept because of a setting that the follower has not read yet.
+  package func release(_ id: JobID, attempt: Int?) {
     file?.unlock(id...id)
-    guard !contain(id...id) else { return }
+    guard let attempt, !contain(id...id) else { return }
     if attempt == 1 { try? FileSystem.remove(folder.keptLog(id, attempt)) } else { sweep() }
   }
 
