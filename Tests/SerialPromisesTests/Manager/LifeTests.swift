@@ -23,7 +23,7 @@ struct LifeTests {
     #expect(text(second.state) == "succeeded")
   }
 
-  // Fails if any reference is left: from the lock to its segments, from a segment to a handler, or
+  // Fails, or hangs, if any reference is left: from the lock to its segments, from a segment to a handler, or
   // from a continuation to its step.
   @Test("a manager that has run its steps leaks nothing", .shows(Managing.life))
   func nothingLeft() async throws {
@@ -51,10 +51,11 @@ struct LifeTests {
       await made.idle()
     }
     try await work()
+    // The thread that granted the last turn may be about to release the manager.
+    while order != nil { await Task.yield() }
     #expect(manager == nil)
     #expect(token == nil)
     #expect(captured == nil)
-    #expect(order == nil)
   }
 }
 

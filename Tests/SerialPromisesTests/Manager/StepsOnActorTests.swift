@@ -123,7 +123,15 @@ struct StepsOnActorTests {
   func blockingWait() {
     let reports = Reports()
     let manager = PromiseManager(diagnostics: reports.place)
-    for _ in 1...2 { manager.add { then in DispatchQueue.global().async { then() } } }
+    let gate = Gate()
+    defer { gate.open() }
+    manager.add { then in
+      DispatchQueue.global().async {
+        gate.block()
+        then()
+      }
+    }
+    manager.add { then in then() }
     #expect(throws: PromiseError.timedOut(.milliseconds(1))) {
       try manager.blockUntilIdle(timeout: .milliseconds(1))
     }
