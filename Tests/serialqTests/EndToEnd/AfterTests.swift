@@ -167,7 +167,7 @@ import Testing
       #expect(refused.code == 125 && refused.output.isEmpty, "\(word)")
     }
     let refused = try scene.serialq("add", "-f", "-", "--after", "1,2") { $0.input = Bytes("a\nb") }
-    expectRefusal(refused, "job 2: queue default has no such job; its last job is 1")
+    expectRefusal(refused, "--after job 2: queue default has no such job; its last job is 1")
     #expect(refused.errorText.contains("Nothing was queued."))
     #expect(try scene.journal() == before)
   }

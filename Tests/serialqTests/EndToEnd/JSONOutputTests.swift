@@ -1,5 +1,6 @@
 import Foundation
 @testable import SerialqCLI
+import SerialqQueue
 import SerialqSystem
 import Testing
 
@@ -68,7 +69,7 @@ import Testing
     #expect(none["runner"] as? Bool == false && busy["runner"] as? Bool == true)
     #expect(busy["damaged"] is NSNull)
     let counts = try #require(busy["counts"] as? [String: Int])
-    #expect(Set(counts.keys) == Set(ListCommand.states))
+    #expect(Set(counts.keys) == Set(JobState.allCases.map { "\($0.name)" }))
     #expect(
       counts.filter { $0.value > 0 } == [
         "succeeded": 1, "failed": 1, "running": 1, "waiting": 1,

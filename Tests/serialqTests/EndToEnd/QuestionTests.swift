@@ -110,6 +110,7 @@ final class LiveQuestionTests: SceneSuite {
     try terminal.waitForLine("No job is running or waiting: 1 cancel")
     try terminal.press("C-c")
     let shown = try scene.serialq("show", "1").text
-    #expect(shown.contains("\nterminal   its own, 24x\(columns) if none is attached\n"), "\(shown)")
+    let size = "with \(columns) columns and 24 lines"
+    #expect(shown.contains("\nterminal   its own, \(size) if none is attached\n"), "\(shown)")
   }
 }

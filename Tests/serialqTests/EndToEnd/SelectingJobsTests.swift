@@ -111,9 +111,12 @@ import Testing
     try scene.add("true", "true", "true", "true")
     #expect(try scene.serialq("run").code == 0)
     #expect(try scene.serialq("set", "keep", "1").code == 0)
-    for words in [["wait", "2"], ["show", "2"], ["log", "2"], ["add", "--after", "2", "true"]] {
+    for words in [["wait", "2"], ["show", "2"], ["log", "2"]] {
       expectRefusal(try scene.serialq(words), "job 2: it was removed (keep 1 or clean)")
     }
+    expectRefusal(
+      try scene.serialq("add", "--after", "2", "true"),
+      "--after job 2: it was removed (keep 1 or clean)")
     expectRefusal(
       try scene.serialq("retry", "1-3"), "jobs 1-3: they were removed (keep 1 or clean)")
     #expect(try scene.serialq("set", "keep", "all").code == 0)

@@ -238,7 +238,7 @@ import Testing
     // each marks what it waits for after its search: two can then miss each other.
     @Test("a job is refused to wait for a queue that waits for it, through any number of queues")
     func deadlock() throws {
-      let inner = "serialq -q default wait; echo $?"
+      let inner = "serialq -q default wait; echo \\$?"
       let run = try scene.serialq("run", "serialq -q b run 'serialq -q c run \"\(inner)\"'")
       #expect(
         run.code == 0

@@ -1,4 +1,5 @@
 import Foundation
+import SerialqQueue
 import SerialqSystem
 import TestSupport
 import Testing
@@ -88,7 +89,9 @@ import Testing
   // Fails if a state is not explained.
   @Test("every state is in the manual")
   func states() throws {
-    for state in ListCommand.states { #expect(try Manual.text.contains(".It Li \(state)\n")) }
+    for state in JobState.allCases {
+      #expect(try Manual.text.contains(".It Li \(state.name)\n"))
+    }
   }
 
   /// The manual as rendered by mandoc(1).

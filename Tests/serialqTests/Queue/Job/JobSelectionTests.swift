@@ -39,7 +39,7 @@ import Testing
     #expect(try ranges() == [])
     #expect(try ranges("5,build", "1-2") == [1...2, 4...5])
     let failure = #expect(throws: Failure.self) { try ranges("1,none") }
-    #expect(failure?.sentence.hasPrefix("none: not a job id") == true)
+    #expect(failure?.sentence.hasPrefix("--after none: not a job id") == true)
     #expect(throws: Failure.self) { try ranges("1,,2") }
     #expect(throws: Failure.self) { try ranges("3") }
     var queue = queue()
