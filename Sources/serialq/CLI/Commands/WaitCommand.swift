@@ -83,10 +83,12 @@ extension WaitCommand: Subcommand {
     // Without the logs: the output of a job changes nothing for those that wait.
     var waits = try WatchedQueues<Waiting>(spool, queues, logs: false)
     var marks: [Bytes: WaitMark] = [:]
+    var hasWaited = false
     while true {
       wakeUp.drain()
       try update(&waits, &marks, in: session)
       if waits.readable.allSatisfy(\.isDone) { break }
+      hasWaited = true
       if let deadline, deadline <= Clock.monotonic() { throw gaveUp() }
       display?.draw(waits.members, namesQueues: queues == .all, on: &session.output)
       _ = try waitForInput(
@@ -97,7 +99,7 @@ extension WaitCommand: Subcommand {
     marks = [:]
     // Durable before it is reported.
     for waiting in waits.readable { try waiting.flush() }
-    let codes = waits.members.compactMap { reportResult($0, in: session) }
+    let codes = waits.members.compactMap { reportResult($0, hasWaited, in: session) }
     return .worst(of: waits.faults.values.map(\.code)) ?? codes.first ?? .success
   }
 
@@ -142,12 +144,16 @@ extension WaitCommand: Subcommand {
   }
 
   /// Reports jobs that did not succeed, and returns the exit code; nil if there are none.
-  private func reportResult(_ waiting: Waiting, in session: Session) -> ExitCode? {
+  private func reportResult(
+    _ waiting: Waiting, _ hasWaited: Bool, in session: Session
+  ) -> ExitCode? {
     let failed = waiting.unsuccessful
     let place = queues == .all ? "queue \(waiting.queueName), " : ""
     for job in failed.suffix(5) {
       let age = waiting.endedBefore(job).map { Humanize.age(since: $0) }
-      let before = age.map { ", \($0), before this wait" } ?? ""
+      // What has just ended, and left nothing to wait for, is what the user asks about.
+      let isOld = hasWaited || age != Humanize.justNow
+      let before = isOld ? age.map { ", \($0), before this wait" } ?? "" : ""
       session.output.message(
         "serialq: \(place)job \(job.id) \(job.outcomeText)\(before): \(job.title)")
     }

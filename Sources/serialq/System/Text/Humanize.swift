@@ -24,10 +24,12 @@ package enum Humanize {
     return seconds < 10 ? "\(seconds)s" : Self.duration(.seconds(seconds))
   }
 
+  package static let justNow = "just now"
+
   /// Formats an age: `just now`, `5m ago`, `2h 03m ago` or `3d 04h ago`.
   package static func age(_ duration: Duration) -> String {
     let seconds = duration.components.seconds
-    if seconds < 60 { return "just now" }
+    if seconds < 60 { return justNow }
     return (seconds < 3_600 ? "\(seconds / 60)m" : Self.duration(duration)) + " ago"
   }
 
