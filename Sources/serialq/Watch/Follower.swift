@@ -119,6 +119,16 @@ package struct Follower {
     _ output: inout Output, after last: inout String
   ) throws(Failure) {
     if !pending.isEmpty { try performPending(&output, &last) }
+    var hasNews: Bool
+    repeat {
+      let known = isFirstLook ? -1 : changes
+      try look(&output, &last)
+      hasNews = changes != known
+      // Again at the end: printing can block for long, and jobs may have been queued meanwhile.
+    } while hasNews && isAtEnd
+  }
+
+  private mutating func look(_ output: inout Output, _ last: inout String) throws(Failure) {
     var seen = FollowerState.Changes()
     seen.replaced = try reader.read { entry, before, queue in
       seen.note(entry, before, queue)
