@@ -226,11 +226,11 @@ extension Runner {
 
   /// Whether the system signaled the job, which did not succeed, and this runner too, as at a shutdown.
   ///
-  /// It signals them at the same time: the end of the job can be noticed before the stop.
+  /// It signals them at the same time: the end of the job can be noticed before the stop, and the next
+  /// job could start.
   private func isSignaledToo(_ ending: Ending, _ termination: Termination) -> Bool {
     guard ending != .exited(0), termination.cause == .itself else { return false }
-    // Otherwise the next job could start before the signal is handled.
-    if SignalListener.isPending(SIGTERM) { supervision.requestStop(.inOrder) }
+    hearSignals()
     return supervision.isStopped
   }
 

@@ -65,6 +65,8 @@ package final class Runner: Sendable {
     var isWaitingForLock = false
     var reportsChanges = false
     var isDone = false
+    /// Not retained: their owner, whom they call, retains this runner.
+    weak var signals: StopSignals?
     var interruptsJob = true
     var failure: Failure?
   }
@@ -94,7 +96,10 @@ package final class Runner: Sendable {
   }
 
   /// Starts the runner; it is done when the queue is empty or a step has failed.
-  package func start() {
+  ///
+  /// `signals` are those that call ``stop(by:)``.
+  package func start(heeding signals: StopSignals) {
+    state.withLock { $0.signals = signals }
     add("take over") { [self] () throws(Failure) in
       guard try takeOver() else { return finish(nil) }
       state.withLock { $0.reportsChanges = true }
@@ -113,6 +118,9 @@ package final class Runner: Sendable {
   }
 
   package func kill() { supervision.requestStop(.atOnce) }
+
+  /// Returns when every signal to stop that was sent before has been heard.
+  func hearSignals() { state.withLock { $0.signals }?.catchUp() }
 
   /// Whether a job that ends because of a stop is interrupted, not cancelled.
   var interruptsJob: Bool { state.withLock { $0.interruptsJob } }

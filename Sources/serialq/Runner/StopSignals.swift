@@ -26,4 +26,7 @@ package final class StopSignals: Sendable {
   }
 
   package var first: Int32? { received.withLock { $0.first } }
+
+  /// Returns when every signal that was sent before has been heard.
+  func catchUp() { listener.catchUp() }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 
 /// Signals that a thread of its own awaits, by `sigwait(3)`, so that no code runs in a handler.
@@ -6,7 +7,13 @@ import Synchronization
 package final class SignalListener: Sendable {
   private final class State: Sendable {
     let isOver = Atomic(false)
+    /// Whether ``catchUp()`` waits for `hasCaughtUp`.
+    let isBehind = Atomic(false)
+    let hasCaughtUp = DispatchSemaphore(value: 0)
   }
+
+  /// Wakes the thread, to which alone it is sent.
+  private static let call = SIGURG
 
   private let numbers: [Int32]
   private let state = State()
@@ -26,15 +33,23 @@ package final class SignalListener: Sendable {
     #if !os(Linux)
       // Signals that would be ignored are not awaited there.
       for number in numbers where !Self.isIgnored(number) { signal(number) { _ in } }
+      signal(Self.call) { _ in }
     #endif
     var own = signalSet(numbers)
     pthread_sigmask(SIG_BLOCK, &own, nil)
     do throws(Failure) {
       thread = try StartedThread { [state] in
         while true {
-          let number = Self.wait(for: numbers)
+          let number = Self.wait(for: numbers + [Self.call])
           if state.isOver.load(ordering: .sequentiallyConsistent) { return }
-          hear(number)
+          guard number == Self.call else {
+            hear(number)
+            continue
+          }
+          let isBehind = state.isBehind.exchange(false, ordering: .sequentiallyConsistent)
+          // The call is received before what was sent to the whole process earlier.
+          while let number = numbers.first(where: Self.isPending) { hear(Self.wait(for: [number])) }
+          if isBehind { state.hasCaughtUp.signal() }
         }
       }
     } catch {
@@ -48,9 +63,19 @@ package final class SignalListener: Sendable {
     guard let thread else { return }
     state.isOver.store(true, ordering: .sequentiallyConsistent)
     // Before the others are unblocked: what arrives after that is not for the thread.
-    thread.send(numbers[0])
+    thread.send(Self.call)
     var own = signalSet(numbers)
     pthread_sigmask(SIG_UNBLOCK, &own, nil)
+  }
+
+  /// Returns when every signal that was sent before has been heard; call it from one thread at a time.
+  ///
+  /// The thread can have received a signal, and get no processor for a long time before it calls `hear`.
+  package func catchUp() {
+    guard let thread else { return }
+    state.isBehind.store(true, ordering: .sequentiallyConsistent)
+    thread.send(Self.call)
+    state.hasCaughtUp.wait()
   }
 
   /// The signals that end a command, except those that the process inherited as ignored.
@@ -69,8 +94,8 @@ package final class SignalListener: Sendable {
     return received
   }
 
-  /// Whether this signal, which is blocked, was sent to this process and not awaited yet.
-  package static func isPending(_ number: Int32) -> Bool {
+  /// Whether this signal, which is blocked, was sent to this process or thread and not awaited yet.
+  private static func isPending(_ number: Int32) -> Bool {
     var pending = sigset_t()
     return sigpending(&pending) == 0 && sigismember(&pending, number) == 1
   }

@@ -189,10 +189,7 @@ import Testing
   }
 
   // Fails if the end of the job, which is noticed first, counts as its failure.
-  @Test(
-    "a job that receives SIGTERM together with its runner, as at a shutdown, is interrupted",
-    .disabled(
-      if: isSanitized, "a thread may have taken the signal, and not handled it for a long time"))
+  @Test("a job that receives SIGTERM together with its runner, as at a shutdown, is interrupted")
   func terminatedTogether() throws {
     try scene.add("echo up; exec sleep 1000", "true")
     #expect(try scene.serialq("start").code == 0)

@@ -24,7 +24,7 @@ extension Session {
     }
     // Discards the messages of an earlier runner.
     if lock != nil { _ = ftruncate(STDERR_FILENO, 0) }
-    runner.start()
+    runner.start(heeding: signals)
     while !runner.isDone {
       _ = try waitForInput(on: [wakeUp.descriptor], until: nil)
       wakeUp.drain()

@@ -138,7 +138,7 @@ extension RunCommand: Subcommand {
     }
     // Stops the output of another runner's job, which keeps writing, and not of this runner's job.
     follower.isStopped = { signals.first != nil && !runner.isDone && !runner.hasWork }
-    runner.start()
+    runner.start(heeding: signals)
     do throws(Failure) {
       // A shortage must not end the runner, which is in this process.
       try outlastingShortage(while: { signals.first == nil || runner.hasWork }) {
