@@ -95,11 +95,14 @@ package final class Runner: Sendable {
     supervision = try Supervision(folder, willWait: changed)
   }
 
-  /// Starts the runner; it is done when the queue is empty or a step has failed.
+  /// Starts the runner, also again; it is done when no job can run, or a step has failed.
   ///
   /// `signals` are those that call ``stop(by:)``.
   package func start(heeding signals: StopSignals) {
-    state.withLock { $0.signals = signals }
+    state.withLock { state in
+      state.isDone = false
+      state.signals = signals
+    }
     add("take over") { [self] () throws(Failure) in
       guard try takeOver() else { return finish(nil) }
       state.withLock { $0.reportsChanges = true }

@@ -56,6 +56,29 @@ import Testing
     #expect(paused.errorText.hasSuffix("Job 3 still waits; to cancel: serialq cancel 3\n"))
   }
 
+  // Fails if it ends with 0, as if its jobs had succeeded: return once the runner is done.
+  @Test("a run whose reader was slow does not end while its jobs run after a resume")
+  func resumedUnseen() throws {
+    let pager = try Gate(scene, "pager")
+    // More than a pipe holds.
+    let jobs = "yes | head -n 100000\nread x <gate; exit 3\n"
+    let script = "{ serialq run -f -; echo $? >code; } | { read x <pager; cat; }"
+    #expect(try scene.serialq("set", "keep", "9").code == 0)
+    let run = try scene.launch(["/bin/sh", "-c", script]) { $0.input = Bytes(jobs.utf8) }
+    try scene.waitForJob(1, .running)
+    #expect(try scene.serialq("pause").code == 0)
+    // The follower still prints the first job.
+    try scene.waitForNoRunner()
+    #expect(try scene.states() == [.succeeded, .waiting])
+    #expect(try scene.serialq("resume").code == 0)
+    try scene.waitForJob(2, .running)
+    try pager.open()
+    try run.waitForErrors("following it")
+    try gate.open()
+    #expect(try run.wait().text == String(repeating: "y\n", count: 100_000))
+    #expect(try content(scene.path("code")).text == "1\n")
+  }
+
   // Fails if the second run also runs jobs, prints nothing, or covers only its own jobs.
   @Test(
     "a second run follows the first, prints what it runs, and exits as its own command",

@@ -193,7 +193,13 @@ extension RunCommand: Subcommand {
       let isLast = isOver()
       for message in messages() { session.output.message(message) }
       try follower.advance(&session.output)
-      if isLast { return }
+      if isLast {
+        // The queue can have been resumed since the runner found it paused.
+        guard runner.isDone, runner.failure == nil, !isStopped(), follower.result == nil,
+          !follower.isAtEnd, !follower.isBlocked
+        else { return }
+        runner.start(heeding: signals)
+      }
       if let (id, socket) = try terminal?.connect(follower.queue) {
         session.output.hide()
         display = nil
