@@ -10,11 +10,19 @@ package struct UnreadLogs {
   private let folder: QueueFolder
   /// Nil if no follower was here, or if the file cannot be used.
   private let file: FileDescriptor?
+  /// Whether the file could not be opened for want of something that comes back: all may be unread.
+  private let isUnknown: Bool
 
   /// For a process that removes or replaces logs.
   package init(in folder: QueueFolder) {
     self.folder = folder
-    file = try? FileDescriptor.openIfThere(folder.followersLock, .check)
+    do throws(Failure) {
+      file = try FileDescriptor.openIfThere(folder.followersLock, .check)
+      isUnknown = false
+    } catch {
+      file = nil
+      isUnknown = error.isShortage
+    }
   }
 
   /// For a follower of these jobs; call it before the journal is read.
@@ -22,6 +30,7 @@ package struct UnreadLogs {
   /// Retains nothing where the file cannot be made or locked, as on a read-only file system.
   package init(retaining ids: ClosedRange<JobID>, in folder: QueueFolder) throws(Failure) {
     self.folder = folder
+    isUnknown = false
     do throws(Failure) {
       file = try FileDescriptor.open(folder.followersLock, .lock)
     } catch {
@@ -32,7 +41,9 @@ package struct UnreadLogs {
   }
 
   /// Whether another follower, or another process, has yet to print the log of one of these jobs.
-  package func contain(_ ids: ClosedRange<JobID>) -> Bool { (try? file?.isLocked(ids)) ?? false }
+  package func contain(_ ids: ClosedRange<JobID>) -> Bool {
+    isUnknown || (try? file?.isLocked(ids)) ?? false
+  }
 
   /// Keeps the log of the latest attempt of a job if a follower has yet to print it; returns whether it did.
   ///
