@@ -12,20 +12,23 @@
   /// `SERIALQ_STORM=SECONDS` sets how long, and SERIALQ_SEED repeats the choices of a report. With
   /// `SERIALQ_SAID=FILE`, a line in FILE for each command: its words, its exit code, its messages.
   @Suite final class StormTests: SceneSuite {
-    /// Records its start, whether another job is at work, and its end: a job of `SECONDS CODE`.
+    /// Records its start, whether another job is at work, and its end, before which it prints more than
+    /// the limit: a job of `SECONDS CODE NAME`.
     private static let job = """
       #!/bin/sh
       exec 5>>busy
       flock -n 5; [ $? = 1 ] && echo overlap $SERIALQ_JOB >>rec
       echo start $SERIALQ_JOB >>rec
       sleep $1 5>&-
+      seq -f "$3 %g" 300
       echo end $SERIALQ_JOB $2 >>rec
       exit $2
 
       """
 
     // Fails if a job is started twice or beside another one, if an added job neither runs nor is
-    // reported, if a command exits with 0 for a job that failed, or if one crashes.
+    // reported, if a command exits with 0 for a job that failed or does not print its output, or if one
+    // crashes.
     @Test(
       "in a storm of commands and kills, no job is lost, doubled or misreported",
       .shows(Running.orphans, Running.order), .needs(.flock))
@@ -34,7 +37,7 @@
       let seconds = environment["SERIALQ_STORM"].flatMap { Int64($0) } ?? (isLong ? 30 : 4)
       let rounds = KillRounds(scene, 0, long: 0)
       try write(Bytes(Self.job.utf8), to: scene.path("job"))
-      #expect(try scene.script("chmod +x job").code == 0)
+      #expect(try scene.script("chmod +x job && serialq set log-limit 1K").code == 0)
       let end = Clock.monotonic() + seconds * 1_000_000_000
       let clients = try (0...8).map { try StormClient(scene, number: $0, seed: rounds.random, end) }
       let over = DispatchGroup()
@@ -84,6 +87,7 @@
         let text: Comment = "\(result); \(rounds.seedText)"
         #expect(documented.contains(result.code), text)
         #expect(!result.errors.contains("Fatal") && !result.errors.contains("descriptor 6"), text)
+        #expect(result.isWhole || result.errors.contains("could be printed"), text)
         guard let id = result.id else { continue }
         // Removed jobs have been over, and are not in the list any more.
         #expect(id <= queue.nextID - 1, text)
@@ -126,6 +130,8 @@
       var id: JobID?
       /// Whether its exit code is that of the job.
       var reports = false
+      /// False if it reports the success of a job, and has not printed all of its output.
+      var isWhole = true
 
       var description: String {
         "\(words.joined(separator: " ")) => \(code) \(errors.debugDescription)"
@@ -136,7 +142,7 @@
     private static let commands = """
       add JOB, add JOB, add --first JOB, add --if-ok JOB, add --after ID JOB, add --retries 1 JOB, add --tty JOB, \
       add --timeout 1s JOB, add -n label JOB, add --key ID JOB, add --unique JOB, add -f -, add -f -, add -i - JOB, \
-      run JOB, run JOB, run -f -, run, wait, wait ID, wait ID, wait ID, wait label, log -f ID, log -f, log ID, \
+      run JOB, run JOB, run JOB, run -f -, run -f -, run, wait, wait ID, wait ID, wait ID, wait label, log -f ID, log -f, log ID, \
       list, list --json, status, status --json, show ID, show --json ID, queues, report, help, completion bash, \
       cancel ID, cancel --running, retry ID, retry --failed, ack ID, ack --all, move ID --first, edit ID, \
       clean, clean --failed --keep 50, set, set keep 200, set on-failure continue, \
@@ -199,8 +205,9 @@
     }
 
     private func command() throws -> Result {
+      let name = "\(number).\(results.count)"
       let job = [
-        "./job", "0.0\(Int.random(in: 0...5, using: &random))", one(["0", "0", "0", "3"]),
+        "./job", "0.0\(Int.random(in: 0...5, using: &random))", one(["0", "0", "0", "3"]), name,
       ]
       let id = "\(one(ids))"
       let words = one(Self.commands).split(separator: " ").flatMap { word in
@@ -215,6 +222,11 @@
       if Int.random(in: 0..<(blocks ? 3 : 8), using: &random) == 0 {
         usleep(.random(in: 0...(blocks ? 500_000 : 5_000), using: &random))
         program.send(one(Self.signals))
+      } else if blocks {
+        // Behind the runner, if that is another process.
+        program.send(SIGSTOP)
+        usleep(.random(in: 0...300_000, using: &random))
+        program.send(SIGCONT)
       }
       let outcome = try program.wait()
       var result = Result(
@@ -226,6 +238,8 @@
       case "wait" where words.count > 1:
         result.id = outcome.code == 125 ? nil : JobID(words[1])
         result.reports = true
+      case "run" where words.count > 1 && outcome.code == 0:
+        result.isWhole = outcome.text.contains((1...300).map { "\(name) \($0)\n" }.joined())
       default: break
       }
       return result
