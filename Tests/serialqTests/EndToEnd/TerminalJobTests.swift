@@ -47,6 +47,7 @@ import Testing
     #expect(try scene.log(1).count == (1...20_000).reduce(0) { $0 + "\($1)".utf8.count + 2 })
     _ = try log(of: "kill -9 $$", code: 137)
     #expect(try scene.states() == [.failed, .killed])
+    try scene.waitForNoRunner()
     #expect(try FileSystem.names(in: scene.queueFolder().path + Bytes("/locks")).isEmpty)
   }
 

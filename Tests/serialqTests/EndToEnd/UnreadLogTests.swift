@@ -11,12 +11,20 @@ import Testing
   private static let y = String(repeating: "y\n", count: 100_000)
   private static let numbers = (1...1_000).map { "\($0)\n" }.joined()
 
-  /// A follower whose reader waits at a gate of this name, so that it prints no more than a part of job 1.
-  private func slowFollower(_ name: String) throws -> (program: LaunchedProgram, pager: Gate) {
-    let pager = try Gate(scene, name)
-    let script = "serialq log -f -n all | { read x <\(name); cat; }"
+  /// A follower whose reader waits at a gate, so that it prints no more than a part of job 1.
+  private func slowFollower() throws -> (program: LaunchedProgram, pager: Gate) {
+    let pager = try Gate(scene, "pager")
+    let script = "serialq log -f -n all | { read x <pager; cat; }"
     let program = try scene.launch(["/bin/sh", "-c", script])
     return (try program.waitForErrors("has no active runner"), pager)
+  }
+
+  /// A follower that prints no more than a part of job 1, and is to be killed.
+  private func stoppedFollower() throws -> (program: LaunchedProgram, reader: Gate) {
+    let reader = try Gate(scene, "reader")
+    // In place of the shell: when the program has been waited for, its locks are released.
+    let program = try scene.launch(["/bin/sh", "-c", "exec serialq log -f -n all >reader"])
+    return (try program.waitForErrors("has no active runner"), reader)
   }
 
   private func keptLogs() throws -> [String] {
@@ -33,18 +41,19 @@ import Testing
     }
     try scene.add(
       Self.long, "echo second; seq 1000", "echo third; seq 1000; [ -e ok ]", "echo last; seq 1000")
-    let (follower, pager) = try slowFollower("pager")
-    let (other, otherPager) = try slowFollower("other")
+    let (follower, pager) = try slowFollower()
+    let (other, reader) = try stoppedFollower()
     #expect(try scene.serialq("run").code == 1)
     try write([], to: scene.path("ok"))
     #expect(try scene.serialq("retry", "3").code == 0)
     #expect(try scene.serialq("wait", "3").code == 0)
+    // The files are renamed after the end is recorded.
+    try scene.waitForNoRunner()
     #expect(try scene.queue().jobs.map(\.id) == [3])
     #expect(try keptLogs() == ["1.1.log", "2.1.log", "3.1.log", "3.2.log", "4.1.log"])
     // It retains nothing any more.
-    kill(-other.pid, SIGKILL)
-    _ = try other.wait()
-    withExtendedLifetime(otherPager) {}
+    _ = try other.end(SIGKILL)
+    withExtendedLifetime(reader) {}
     try pager.open()
     let outcome = try follower.wait()
     let names = ["second", "third", "last", "third"]
@@ -58,11 +67,10 @@ import Testing
   func killed() throws {
     #expect(try scene.serialq("set", "keep", "1").code == 0)
     try scene.add(Self.long, "echo second", "echo last")
-    let (follower, pager) = try slowFollower("pager")
+    let (follower, reader) = try stoppedFollower()
     #expect(try scene.serialq("run").code == 0)
-    kill(-follower.pid, SIGKILL)
-    _ = try follower.wait()
-    withExtendedLifetime(pager) {}
+    _ = try follower.end(SIGKILL)
+    withExtendedLifetime(reader) {}
     #expect(try keptLogs() == ["1.1.log", "2.1.log"])
     #expect(try scene.serialq("run", "true").code == 0)
     #expect(try keptLogs() == [])
@@ -72,7 +80,7 @@ import Testing
   @Test("a follower names a job whose log was removed by hand before it was printed")
   func removedByHand() throws {
     try scene.add(Self.long, "echo second", "echo last")
-    let (follower, pager) = try slowFollower("pager")
+    let (follower, pager) = try slowFollower()
     #expect(try scene.serialq("run").code == 0)
     try FileSystem.remove(scene.queueFolder().log(2))
     try pager.open()
