@@ -33,6 +33,24 @@ package struct Follower {
     package static let plain = OutputStyle()
   }
 
+  /// From where jobs are followed one after another, each by a follower of its own: nothing of the later
+  /// ones is lost meanwhile.
+  package struct Start {
+    fileprivate let unread: UnreadLogs
+    fileprivate let reader: JournalReader
+
+    package init(_ folder: QueueFolder, _ ids: [ClosedRange<JobID>]) throws(Failure) {
+      // Before the journal is read: no log is removed unseen.
+      unread = try UnreadLogs(retaining: ids, in: folder)
+      var reader = JournalReader(folder)
+      try reader.read()
+      self.reader = reader
+    }
+
+    /// Removes what was kept, at the end.
+    package func release() { unread.releaseAll() }
+  }
+
   package let folder: QueueFolder
   private let style: OutputStyle
   private let subject: Subject
@@ -57,27 +75,41 @@ package struct Follower {
   package let restorer: TerminalRestorer
   /// Whether to print no more: what is there can take long to print.
   package var isStopped: @Sendable () -> Bool = { false }
-  /// Starts following; attempts that have ended by now are not reported, unless of a single job.
+
+  /// Starts following a queue; attempts that have ended by now are not reported.
   package init(
-    _ folder: QueueFolder, _ subject: Subject, _ style: OutputStyle,
-    _ restorer: TerminalRestorer = TerminalRestorer()
+    _ folder: QueueFolder, _ style: OutputStyle, _ restorer: TerminalRestorer = TerminalRestorer()
   ) throws(Failure) {
-    self.folder = folder
+    self.init(try Start(folder, [1...Int.max]), .queue, style, restorer)
+    unread.releaseOver(in: reader.queue)
+  }
+
+  /// Starts following one of these jobs.
+  package init(
+    _ id: JobID, from start: Start, _ style: OutputStyle, _ restorer: TerminalRestorer
+  ) {
+    self.init(start, .job(id), style, restorer)
+  }
+
+  private init(
+    _ start: Start, _ subject: Subject, _ style: OutputStyle, _ restorer: TerminalRestorer
+  ) {
+    folder = start.reader.folder
     self.style = style
     self.restorer = restorer
     self.subject = subject
-    // Before the journal is read: no log is removed unseen.
-    switch subject {
-    case .queue: unread = try UnreadLogs(retaining: 1...Int.max, in: folder)
-    case .job(let id): unread = try UnreadLogs(retaining: id...id, in: folder)
-    }
-    reader = JournalReader(folder)
-    try reader.read()
-    if subject == .queue { unread.releaseOver(in: reader.queue) }
+    (unread, reader) = (start.unread, start.reader)
     state = FollowerState(reader.queue, named: folder.name.text, subject, style)
   }
 
   package var queue: Queue { reader.queue }
+
+  /// The present state of the queue, whose changes are not reported yet.
+  package func latest() throws(Failure) -> Queue {
+    var reader = reader
+    try reader.read()
+    return reader.queue
+  }
 
   /// See ``JournalReader/changes``.
   package var changes: Int { reader.changes }
@@ -97,10 +129,14 @@ package struct Follower {
   package var counts: [JobState?: Int] { state.counts }
 
   /// Whether no more output will follow, according to the journal.
-  package var isAtEnd: Bool { state.isAtEnd(queue) }
+  package var isAtEnd: Bool { isAtEnd(in: queue) }
+
+  package func isAtEnd(in queue: Queue) -> Bool { state.isAtEnd(queue) }
 
   /// Whether no more output can follow until the queue is resumed.
-  package var isBlocked: Bool { state.isBlocked(queue) }
+  package var isBlocked: Bool { isBlocked(in: queue) }
+
+  package func isBlocked(in queue: Queue) -> Bool { state.isBlocked(queue) }
 
   /// The incomplete last line of the running job, if only complete lines are printed.
   package mutating func openLine() throws(Failure) -> String? {

@@ -12,9 +12,11 @@ import Testing
   private static let numbers = (1...1_000).map { "\($0)\n" }.joined()
 
   /// A follower whose reader waits at a gate, so that it prints no more than a part of job 1.
-  private func slowFollower() throws -> (program: LaunchedProgram, pager: Gate) {
+  private func slowFollower(
+    _ words: String = "-n all"
+  ) throws -> (program: LaunchedProgram, pager: Gate) {
     let pager = try Gate(scene, "pager")
-    let script = "serialq log -f -n all | { read x <pager; cat; }"
+    let script = "serialq log -f \(words) | { read x <pager; cat; }"
     let program = try scene.launch(["/bin/sh", "-c", script])
     return (try program.waitForErrors("has no active runner"), pager)
   }
@@ -62,6 +64,23 @@ import Testing
     #expect(try keptLogs() == [])
   }
 
+  // Fails if the log of a job is retained only when it is its turn, or only its last lines are printed
+  // then: make a new `Follower.Start` for each job, or pass on `lines`.
+  @Test("log -f of several jobs prints all output of those that end while it prints another")
+  func severalJobs() throws {
+    for words in [["keep", "1"], ["log-limit", "1K"]] {
+      #expect(try scene.serialq(["set"] + words).code == 0)
+    }
+    try scene.add(Self.long, "seq 1000", "echo not this", "seq 1000; exit 3", "true")
+    let (follower, pager) = try slowFollower("1 2 4")
+    #expect(try scene.serialq("run").code == 1)
+    try pager.open()
+    let outcome = try follower.wait()
+    #expect(outcome.text == Self.y + Self.numbers + Self.numbers)
+    #expect(outcome.errorText.contains("job 4 failed with exit code 3"), "\(outcome.errorText)")
+    #expect(try keptLogs() == [])
+  }
+
   // Fails if the kept logs of a killed follower stay: do not call `removeKeptLogs` in `Recovery`.
   @Test("the next runner removes what is kept for a follower that was killed")
   func killed() throws {
@@ -96,7 +115,7 @@ import Testing
   func printedLater() throws {
     try scene.add("first", "second")
     let folder = try scene.queueFolder()
-    var follower = try Follower(folder, .queue, .plain)
+    var follower = try Follower(folder, .plain)
     let end = Act.end(1, .exited(0), duration: 0)
     try scene.write(.start(1), end, .start(2), .end(2, .exited(0), duration: 0))
     let target = scene.path("target")

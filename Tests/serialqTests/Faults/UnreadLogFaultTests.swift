@@ -16,7 +16,7 @@
         #expect(try bench.scene.serialq(["set"] + words).code == 0)
       }
       let folder = try bench.scene.queueFolder()
-      let follower = try UnreadLogs(retaining: 1...Int.max, in: folder)
+      let follower = try UnreadLogs(retaining: [1...Int.max], in: folder)
       let text = Bytes((1...1_000).map { "\($0)\n" }.joined().utf8)
       func isWhole(_ id: JobID) throws -> Bool {
         try [folder.log(id), folder.keptLog(id, 1)].contains { path in

@@ -75,6 +75,7 @@ extension LogCommand: Subcommand {
     }
     let selection = jobs.isEmpty ? JobSelection(try lastJob(of: queue, in: &session)) : jobs
     let (folder, _, jobs) = try session.readJobs(selection, in: queue)
+    let start = follows ? try Follower.Start(folder, jobs.map { $0.id...$0.id }) : nil
     for job in jobs where !session.output.readerIsGone {
       let launch = job.execution?.launch
       if jobs.count > 1 || self.jobs.isEmpty || launch != nil, session.messageTraits.isTerminal {
@@ -84,18 +85,21 @@ extension LogCommand: Subcommand {
         let launcher = launch.map { " (\($0.text))" } ?? ""
         session.output.message("serialq: job \(job.id): \(job.title)\(launcher)")
       }
-      try printLog(of: job, in: folder, &session)
+      try printLog(of: job, in: folder, from: start, &session)
     }
+    start?.release()
     return .success
   }
 
   private func printLog(
-    of job: Job, in folder: QueueFolder, _ session: inout Session
+    of job: Job, in folder: QueueFolder, from start: Follower.Start?, _ session: inout Session
   ) throws(Failure) {
     let (id, option) = (job.id, QueueName.option(for: folder.name.text))
     if let text = job.unloggedText { session.output.message("serialq: job \(id): \(text)") }
-    if follows, !job.state.isOver {
-      _ = try session.follow(.job(id), in: queues, lines: lines, isRaw: isRaw)
+    if let start, !job.state.isOver {
+      // All of what is written after this call.
+      let lines = job.hasRun ? lines : nil
+      _ = try session.follow((id, start), in: queues, lines: lines, isRaw: isRaw)
       return
     }
     if job.state == .waiting, !job.hasRun {
@@ -121,7 +125,8 @@ extension LogCommand: Subcommand {
     let isText = job.hadTerminal && !isRaw
     var log = LogReader(
       folder.log(id), restorer,
-      text: isText ? TerminalText(keepsStyle: session.traits.hasColor) : nil)
+      text: isText ? TerminalText(keepsStyle: session.traits.hasColor) : nil
+    ) { () throws(Failure) in start == nil ? nil : try folder.openKeptLog(of: job) }
     guard try !log.printOnce(to: &session.output, lines: lines), job.hasRun else { return }
     throw Failure(
       "the log of job \(id)", "its file \(folder.log(id).text) was removed",
@@ -149,7 +154,7 @@ extension LogCommand: Subcommand {
       hasJobs = hasJobs || !queue.jobs.isEmpty
       hasWork = hasWork || !queue.running.isEmpty || queue.count(.waiting) > 0
     }
-    if hasWork { return try session.follow(.queue, in: queues, lines: lines, isRaw: isRaw) }
+    if hasWork { return try session.follow(in: queues, lines: lines, isRaw: isRaw) }
     switch queues {
     case .all:
       session.output.message("serialq: no queue has anything to follow; see: \(serialq) queues")

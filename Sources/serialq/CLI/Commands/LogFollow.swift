@@ -6,15 +6,16 @@ import SerialqWatch
 extension Session {
   /// `serialq log -f`: prints until no more output can follow, or Ctrl-C.
   ///
-  /// Of each log that is there already, prints the last `lines`; with `isRaw`, prints the output of
-  /// terminals unchanged. With all queues, reports those that cannot be followed, and follows the
-  /// others.
+  /// Without a job, follows all. Of each log that is there already, prints the last `lines`; with `isRaw`,
+  /// prints the output of terminals unchanged. With all queues, reports those that cannot be followed, and
+  /// follows the others.
   mutating func follow(
-    _ subject: Follower.Subject, in queues: QueueSelection, lines: Int?, isRaw: Bool
+    _ job: (id: JobID, start: Follower.Start)? = nil, in queues: QueueSelection, lines: Int?,
+    isRaw: Bool
   ) throws(Failure) -> ExitCode {
     let spool = try self.spool()
     var style = Follower.OutputStyle.plain
-    style.isTalkative = subject == .queue && messageTraits.isTerminal
+    style.isTalkative = job == nil && messageTraits.isTerminal
     style.sharesTerminal = traits.isTerminal
     style.hasColor = messageTraits.hasColor
     style.isOneOfSeveral = queues == .all
@@ -22,7 +23,7 @@ extension Session {
     // One for all: they print on the same terminal.
     let restorer = TerminalRestorer()
     defer { restorer.restore(&output) }
-    try interrupt(of: queues, restorer) { subject == .queue || subject == .job($0) }
+    try interrupt(of: queues, restorer) { job == nil || job?.id == $0 }
     var followers = try WatchedQueues<Follower>(spool, queues, logs: true)
     var marks: [WaitMark?] = []
     defer { withExtendedLifetime(marks) {} }
@@ -30,19 +31,19 @@ extension Session {
     var isFirstLook = true
     while true {
       try followers.update { (folder) throws(Failure) in
-        try Follower(folder, subject, style, restorer)
+        if let job { return Follower(job.id, from: job.start, style, restorer) }
+        return try Follower(folder, style, restorer)
       } checking: { (follower) throws(Failure) in
-        guard !follower.isAtEnd else { return }
-        var job: JobID?
-        if case .job(let id) = subject {
-          job = id
-          if follower.queue.job(id)?.state == .waiting {
-            confirm("serialq: waiting for job \(id) to start")
-          }
+        let queue = try follower.latest()
+        guard !follower.isAtEnd(in: queue) else { return }
+        if let id = job?.id, queue.job(id)?.state == .waiting {
+          confirm("serialq: waiting for job \(id) to start")
         }
-        marks.append(try willWait("log -f", for: job, follower.queue, follower.folder))
+        marks.append(try willWait("log -f", for: job?.id, queue, follower.folder))
         // The `add` that makes a queue meanwhile starts a runner next.
-        if isFirstLook { try reportMissingRunner(of: follower) }
+        if isFirstLook, !follower.isBlocked(in: queue), try !RunnerLock.isHeld(follower.folder) {
+          reportMissingRunner(of: follower.queueName)
+        }
       } reading: { (follower) throws(Failure) in
         // Before an error is reported.
         defer { output.emit() }
@@ -59,11 +60,6 @@ extension Session {
       _ = try waitForInput(on: [followers.descriptor], until: nil)
     }
     return ExitCode.worst(of: followers.faults.values.map(\.code)) ?? .success
-  }
-
-  private func reportMissingRunner(of follower: Follower) throws(Failure) {
-    if follower.isBlocked { return }
-    if try !RunnerLock.isHeld(follower.folder) { reportMissingRunner(of: follower.queueName) }
   }
 
   /// Reports that the jobs of a queue wait for a runner.

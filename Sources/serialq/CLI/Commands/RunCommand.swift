@@ -93,7 +93,7 @@ extension RunCommand: Subcommand {
       try FileWatch(folders: [folder.logs]),
       try FileWatch(folders: [folder.path] + (job.hasTerminal == true ? [folder.locks] : [])),
     ]
-    var follower = try Follower(folder, .queue, style)
+    var follower = try Follower(folder, style)
     let mark = try session.willWait("run", follower.queue, folder)
     defer { withExtendedLifetime(mark) {} }
     let wakeUp = try WakeUpPipe()

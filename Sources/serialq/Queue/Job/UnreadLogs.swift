@@ -28,7 +28,7 @@ package struct UnreadLogs {
   /// For a follower of these jobs; call it before the journal is read.
   ///
   /// Retains nothing where the file cannot be made or locked, as on a read-only file system.
-  package init(retaining ids: ClosedRange<JobID>, in folder: QueueFolder) throws(Failure) {
+  package init(retaining ids: [ClosedRange<JobID>], in folder: QueueFolder) throws(Failure) {
     self.folder = folder
     isUnknown = false
     do throws(Failure) {
@@ -37,7 +37,7 @@ package struct UnreadLogs {
       if error.isShortage { throw error }
       file = nil
     }
-    retain(ids)
+    for range in ids { retain(range) }
   }
 
   /// Whether another follower, or another process, has yet to print the log of one of these jobs.
@@ -81,6 +81,11 @@ package struct UnreadLogs {
       if start < id { file?.unlock(start...(id - 1)) }
       start = id + 1
     }
+    sweep()
+  }
+
+  package func releaseAll() {
+    file?.unlock(1...Int.max)
     sweep()
   }
 
