@@ -54,6 +54,24 @@ package enum RunnerLock {
     }
   }
 
+  /// The process that holds the lock of a file that was removed; nil without `proc(5)`.
+  static func removedHolder(_ folder: QueueFolder) -> Int32? {
+    guard let path = try? FileSystem.resolved(folder.path) else { return nil }
+    let removed = path + folder.runnerLock.dropFirst(folder.path.count) + Bytes(" (deleted)".utf8)
+    let names = (try? FileSystem.names(in: Bytes("/proc"))) ?? []
+    return names.compactMap { Int32($0.text) }.first { pid in
+      guard pid != Machine.processID() else { return false }
+      let place = Bytes("/proc/\(pid)/".utf8)
+      return ((try? FileSystem.names(in: place + Bytes("fd"))) ?? []).contains { name in
+        // Not one that has only opened it, and may wait for the lock of this process.
+        guard FileSystem.target(of: place + Bytes("fd/") + name) == removed else { return false }
+        let info = try? FileDescriptor.openIfThere(
+          place + Bytes("fdinfo/") + name, .read, followingLinks: true)?.readAll()
+        return info?.text.contains("FLOCK") == true
+      }
+    }
+  }
+
   /// Whether a runner is active.
   package static func isHeld(_ folder: QueueFolder) throws(Failure) -> Bool {
     try isLocked(folder.runnerLock)
@@ -149,9 +167,12 @@ package enum JobLock {
   /// The live runner, not this one, that started the job.
   ///
   /// It reaps the process of the job only after it has recorded the end. After its death the parent is
-  /// another process.
+  /// another process. Before it has recorded the process, only a removed lock shows that it is alive.
   static func runner(of job: Job, _ folder: QueueFolder) -> ProcessHandle? {
-    guard let pid = job.running?.pid, let parent = ProcessStatus.parent(of: pid), parent > 1,
+    guard let pid = job.running?.pid else {
+      return RunnerLock.removedHolder(folder).map(ProcessHandle.init)
+    }
+    guard let parent = ProcessStatus.parent(of: pid), parent > 1,
       parent != Machine.processID()
     else { return nil }
     let runner = ProcessHandle(parent)
@@ -207,6 +228,16 @@ package enum JobLock {
 
   static func removeFile(of id: JobID, _ folder: QueueFolder) {
     try? FileSystem.remove(folder.jobLock(id))
+  }
+}
+
+extension QueueFolder {
+  /// Does `work` once more if a cleaner of old files has removed the folder of its files.
+  func remakingParts<Result>(_ work: () throws(Failure) -> Result) throws(Failure) -> Result {
+    do throws(Failure) { return try work() } catch {
+      guard error.number == ENOENT, try makeParts() else { throw error }
+      return try work()
+    }
   }
 }
 

@@ -328,14 +328,8 @@ extension Runner {
       return ready.log
     }
     removePrepared()
-    let (lock, log): (FileDescriptor, FileDescriptor)
-    do throws(Failure) {
-      lock = try JobLock.take(job.id, spare: takeSpareLock(), folder)
-      log = try makeLog(of: job)
-    } catch {
-      // A cleaner of old files removed their folder.
-      guard error.number == ENOENT, try folder.makeParts() else { throw error }
-      return try takeFiles(of: job)
+    let (lock, log) = try folder.remakingParts { () throws(Failure) in
+      (try JobLock.take(job.id, spare: takeSpareLock(), folder), try makeLog(of: job))
     }
     prepared.withLock { $0 = PreparedJob(id: job.id, lock: lock, log: log) }
     return log

@@ -45,7 +45,7 @@ import Testing
     // Fails if the new runner ends, signals or gives up the job of the first, which is canceled there.
     @Test("a job of a runner without a lock file is canceled by that runner alone")
     func cancelled() throws {
-      let job = "trap 'echo term >>rec; exit' TERM; echo begun; read x <gate & wait"
+      let job = "trap 'echo term >>rec; exit 0' TERM; echo begun; read x <gate & wait"
       try scene.addRunning(job, until: "begun")
       _ = try scene.waitForProcess(of: 1)
       try remove(scene.queueFolder().runnerLock)
@@ -72,7 +72,47 @@ import Testing
       #expect(try content(scene.path("rec")).text == "over\nnext\n")
       #expect(try scene.states() == [.interrupted, .succeeded])
     }
+
+    // Fails if the job counts as interrupted, and the next one starts beside it: find no runner without the
+    // process of the job.
+    @Test("a job whose process is not recorded yet belongs to the runner of a removed lock file")
+    func unrecorded() throws {
+      try scene.add("true", "echo next >>rec")
+      let folder = try scene.queueFolder()
+      let lock = try RunnerLock.open(folder)
+      #expect(try lock.tryLock())
+      try scene.write(.start(1))
+      try remove(folder.runnerLock)
+      #expect(try scene.serialq("start").code == 0)
+      try waitUntil("a runner that waits for this process", watching: [folder.path]) {
+        let log = try FileDescriptor.openIfThere(folder.runnerLog, .read)?.readAll()
+        return log?.text.contains("job 1 belongs to a runner whose lock file was removed") == true
+      }
+      #expect(try scene.states() == [.running, .waiting])
+      try scene.write(.end(1, .exited(0), duration: 0))
+      #expect(try scene.serialq("wait").code == 0)
+      #expect(try scene.states() == [.succeeded, .succeeded])
+      lock.unlock()
+    }
   #endif
+
+  // Fails if the keeper of the terminal ends when it finds no lock of the job, or cannot make its own.
+  @Test("a job with a terminal runs to its end if its lock file was removed before it started")
+  func terminal() throws {
+    let folder = try scene.queueFolder()
+    for line in ["echo begun; read x <gate", "sleep 0.1; echo next"] {
+      #expect(try scene.serialq("add", "--no-start", "-t", "-c", line).code == 0)
+    }
+    #expect(try scene.serialq("start").code == 0)
+    try waitUntil("the lock of job 2", watching: [folder.locks]) {
+      try FileSystem.status(of: folder.jobLock(2)) != nil
+    }
+    try remove(folder.locks)
+    try gate.open()
+    #expect(try scene.serialq("wait").code == 0)
+    #expect(try scene.states() == [.succeeded, .succeeded])
+    #expect(try scene.log(2).text == "next\r\n")
+  }
 
   // Fails if `run` ends before its jobs have run, or runs them beside another runner.
   @Test("a run whose lock file was removed follows the runner that was started meanwhile")

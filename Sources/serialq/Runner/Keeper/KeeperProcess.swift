@@ -21,7 +21,9 @@ package enum KeeperProcess {
     let size = job.terminal ?? .unknownSize
     let terminal = try PseudoTerminal(
       TerminalWindow(columns: Int(size.columns), rows: Int(size.rows)))
-    let lock = try takeLock(folder.keeperLock(job.id))
+    let lock = try folder.remakingParts { () throws(Failure) in
+      try takeLock(folder.keeperLock(job.id))
+    }
     let process = JobProcess(
       serialq: [word, folder.name, Bytes("\(job.id)".utf8)], in: folder,
       .files(input: terminal.master, output: log), lock: lock, blocking: signal)
