@@ -23,7 +23,8 @@ package struct WaitMark {
 
   /// The queues that processes of a running job wait for, and the awaited jobs, nil for all.
   ///
-  /// Empty without `proc(5)`. Misses a process that has closed the lock and left the job's group.
+  /// Empty without `proc(5)`. Misses a process that has closed the lock and left the job's group, and
+  /// whose parents have ended.
   package static func all(
     of job: Job, in folder: QueueFolder, _ spool: Spool
   ) -> [(QueueFolder, JobID?)] {
@@ -31,7 +32,8 @@ package struct WaitMark {
     let names = (try? FileSystem.names(in: Bytes("/proc"))) ?? []
     return names.compactMap { Int32($0.text) }.filter { pid in
       if lock?.isHeld(by: pid) == true { return true }
-      return job.running?.pid.map { ProcessStatus.of(pid)?.group == $0 } ?? false
+      guard let leader = job.running?.pid else { return false }
+      return ProcessStatus.of(pid)?.group == leader || ProcessStatus.isAncestor(leader, of: pid)
     }.flatMap { pid in
       let place = Bytes("/proc/\(pid)/".utf8)
       return ((try? FileSystem.names(in: place + Bytes("fd"))) ?? []).compactMap {

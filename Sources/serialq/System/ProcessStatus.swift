@@ -55,6 +55,16 @@ extension ProcessStatus {
     ((try? found(pid, isZombieToo: true)) ?? nil)?.parent
   }
 
+  /// Whether a process, or this one, descends from another one, through processes that are alive.
+  package static func isAncestor(_ pid: Int32, of process: Int32 = Machine.processID()) -> Bool {
+    var next: Int32? = process
+    while let process = next, process > 1 {
+      if process == pid { return true }
+      next = parent(of: process)
+    }
+    return false
+  }
+
   /// As ``of(_:)``; fails by a shortage.
   package static func found(
     _ pid: Int32, isZombieToo: Bool = false

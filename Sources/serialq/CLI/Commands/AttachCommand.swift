@@ -63,8 +63,9 @@ extension AttachCommand: Subcommand {
         "attach", "standard input and standard output must be a terminal",
         next: "Follow the output: \(serialq) log\(QueueName.option(for: queue)) -f \(job.id)")
     }
-    try session.refuseOwnQueue("attach", found, named: queue)
     try refuse(job, of: found)
+    let mark = try session.willWait("attach", for: job.id, found, folder)
+    defer { withExtendedLifetime(mark) {} }
     var wait = try AttachWait(for: job.id, in: folder, leavingBy: detachKey)
     return try wait.run(in: &session)
   }

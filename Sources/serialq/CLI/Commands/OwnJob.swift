@@ -64,9 +64,9 @@ extension Session {
   /// Whether this process is one of the job's.
   ///
   /// By its lock: `timeout` and `setsid` change the process group, `env` the variables, and a `log
-  /// -f` would copy the log into itself until the disk is full. Where locks are not shown, by the
-  /// variables and the group: processes that a job left behind inherit the variables too, and the
-  /// ids are valid only within one spool.
+  /// -f` would copy the log into itself until the disk is full. Without the lock, by the variables, and the
+  /// group or the descent: processes that a job left behind inherit the variables too, and the ids are valid
+  /// only within one spool.
   private func isPart(of id: JobID, _ queue: Queue, _ folder: QueueFolder) -> Bool {
     if JobLock.isHeldHere(id, folder) { return true }
     guard Machine.variable("SERIALQ_QUEUE") == folder.name,
@@ -74,6 +74,7 @@ extension Session {
     else { return false }
     // The runner may not have recorded the process ID yet.
     let group = Machine.processGroup()
-    return queue.job(id)?.running?.pid ?? group == group
+    guard let pid = queue.job(id)?.running?.pid, pid != group else { return true }
+    return ProcessStatus.isAncestor(pid)
   }
 }
