@@ -118,6 +118,26 @@ import Testing
     #expect(json.text.contains("\"queue\":\"b\",\"error\":\"\(fault)\"}"), "\(json.text)")
   }
 
+  // Fails if the files of another program are taken for those of a queue, and removed with it.
+  @Test("a folder with other files is no queue: it is not listed, used or removed")
+  func foreign() throws {
+    let other = scene.spool.appending(path: Bytes("other"))
+    let made = try scene.script("mkdir -p '\(other.text)/sub' && echo x >'\(other.text)/file'")
+    #expect(made.code == 0)
+    #expect(try scene.serialq("queues").text == "")
+    for words in [["queues", "--remove", "other"], ["add", "-q", "other", "true"]] {
+      let outcome = try scene.serialq(words)
+      let expected = """
+        serialq: \(other.text): it has files that are not of a queue: file and 1 more
+        Nothing was changed. Move them away, use another name with -q, or set SERIALQ_DIR to a folder that \
+        only serialq uses.
+
+        """
+      #expect(outcome.code == 125 && outcome.errorText == expected, "\(outcome.errorText)")
+    }
+    #expect(try FileSystem.names(in: other).map(\.text).sorted() == ["file", "sub"])
+  }
+
   // Fails if a queue with jobs is removed, or something of an empty one stays.
   @Test("queues --remove removes a queue without jobs, and no other")
   func remove() throws {

@@ -76,6 +76,8 @@ extension QueuesCommand: Subcommand {
   /// Removes a queue under its lock, so that no job is added meanwhile.
   private func remove(_ name: String, in session: inout Session) throws(Failure) {
     let folder = try session.spool().queue(named: name)
+    // Before the lock is created in it.
+    try folder.requireOwn()
     try Journal(folder).locked { (scope) throws(Failure) in
       var reader = JournalReader(folder)
       try reader.read()

@@ -96,7 +96,28 @@ package struct QueueFolder: Equatable, Sendable {
       next: "Nothing was changed. Run the command again.")
   }
 
-  /// Removes the queue; under the lock of its journal, which must have no jobs.
+  /// Fails if another program or user has put files into it: it may be another folder.
+  package func requireOwn() throws(Failure) {
+    let edits = Bytes("edit")
+    let own = Set(
+      parts + [
+        journal, newJournal, lock, runnerLock, waiters, followersLock, runnerLog, hookLog,
+        idleHookLog, askHookLog, damaged,
+      ])
+    let foreign = try FileSystem.names(in: path).filter {
+      !own.contains(path.appending(path: $0)) && !$0.starts(with: edits)
+    }.sorted { $0.lexicographicallyPrecedes($1) }
+    guard let first = foreign.first else { return }
+    let rest = foreign.count == 1 ? "" : " and \(foreign.count - 1) more"
+    throw Failure(
+      path.text, "it has files that are not of a queue: \(first.text)\(rest)",
+      next: """
+        Nothing was changed. Move them away, use another name with -q, or set SERIALQ_DIR to a folder that \
+        only serialq uses.
+        """)
+  }
+
+  /// Removes the queue; under the lock of its journal, which must have no jobs, after ``requireOwn()``.
   package func remove() throws(Failure) {
     // Not the name of a queue: no other process reads one that is partially removed.
     let away = spool.appending(

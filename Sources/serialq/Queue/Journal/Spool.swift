@@ -95,7 +95,12 @@ package struct Spool: Equatable, Sendable {
     try make()
     let isNew = try Spool.make(folder.path)
     try folder.whileItExists { () throws(Failure) in
-      for part in folder.parts { _ = try Spool.make(part) }
+      for part in folder.parts where try Spool.make(part) && !isNew {
+        do throws(Failure) { try folder.requireOwn() } catch {
+          try? FileSystem.removeFolder(part)
+          throw error
+        }
+      }
     }
     return (folder, isNew)
   }
@@ -123,8 +128,16 @@ package struct Spool: Equatable, Sendable {
     guard try exists() else { return [] }
     var found: [Bytes] = []
     for name in try FileSystem.names(in: path) where QueueName.fault(in: name) == nil {
-      let status = try FileSystem.status(of: path.appending(path: name))
-      if status?.kind == .folder || status?.kind == .link { found.append(name) }
+      let folder = QueueFolder(name: name, path: path.appending(path: name))
+      let status = try FileSystem.status(of: folder.path)
+      guard status?.kind == .folder || status?.kind == .link else { continue }
+      // Another folder, if SERIALQ_DIR has them too.
+      if let none = try? FileSystem.status(of: folder.journal) == nil, none,
+        (try? folder.requireOwn()) == nil
+      {
+        continue
+      }
+      found.append(name)
     }
     return found.sorted { $0.lexicographicallyPrecedes($1) }
   }
