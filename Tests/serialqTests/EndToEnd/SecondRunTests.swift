@@ -60,13 +60,15 @@ import Testing
   @Test("a run whose reader was slow does not end while its jobs run after a resume")
   func resumedUnseen() throws {
     let pager = try Gate(scene, "pager")
+    let first = try Gate(scene, "first")
     // More than a pipe holds.
-    let jobs = "yes | head -n 100000\nread x <gate; exit 3\n"
+    let jobs = "yes | head -n 100000; read x <first\nread x <gate; exit 3\n"
     let script = "{ serialq run -f -; echo $? >code; } | { read x <pager; cat; }"
     #expect(try scene.serialq("set", "keep", "9").code == 0)
     let run = try scene.launch(["/bin/sh", "-c", script]) { $0.input = Bytes(jobs.utf8) }
     try scene.waitForJob(1, .running)
     #expect(try scene.serialq("pause").code == 0)
+    try first.open()
     // The follower still prints the first job.
     try scene.waitForNoRunner()
     #expect(try scene.states() == [.succeeded, .waiting])
