@@ -37,7 +37,9 @@ extension PromiseManager {
   /// from now on, and runs in its own task, even if its value is never demanded. Canceling the
   /// promise cancels the step: a waiting step will not run, and a running step's task is canceled.
   /// The promise is settled together with the step: when the manager is idle, it has its outcome.
-  /// The work has the priority and the task-local values of the calling code.
+  /// Only if it is canceled itself while the work runs does it fail before, immediately; the step ends
+  /// when the work has ended (<doc:Cancellation#Steps>). The work has the priority and the task-local
+  /// values of the calling code.
   ///
   /// ```swift
   /// manager.enqueue("save") { try await save(draft) }
