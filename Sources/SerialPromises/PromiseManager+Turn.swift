@@ -24,6 +24,9 @@ extension PromiseManager {
   /// The turn is a step among the others, with a place, a name, events, and the manager's capacity, rate and
   /// failure policy. If the manager is idle, `body` begins without suspending.
   ///
+  /// A turn that waited has begun when its task is resumed, even if its actor is busy. If it is canceled
+  /// after that, `body` still runs when the actor is free, and the next step waits for its end.
+  ///
   /// **Only the end of `body` ends the turn.** Its code may hold state that the next turn relies on. Therefore
   /// neither `cancelAll`, with or without a grace period, nor a time limit ends a turn or cancels its task:
   /// cancel the task itself. If the manager has a time limit, a turn that exceeds it is reported as
