@@ -46,29 +46,36 @@ package enum RunnerLock {
   ///
   /// False without `proc(5)`.
   static func isOpen(by pid: Int32, _ folder: QueueFolder) -> Bool {
-    guard let path = try? FileSystem.resolved(folder.path) else { return false }
-    let lock = path + folder.runnerLock.dropFirst(folder.path.count)
-    let files = Bytes("/proc/\(pid)/fd".utf8)
-    return ((try? FileSystem.names(in: files)) ?? []).contains { name in
-      FileSystem.target(of: files.appending(path: name))?.starts(with: lock) == true
-    }
+    !descriptors(of: pid, folder).isEmpty
   }
 
   /// The process that holds the lock of a file that was removed; nil without `proc(5)`.
   static func removedHolder(_ folder: QueueFolder) -> Int32? {
-    guard let path = try? FileSystem.resolved(folder.path) else { return nil }
-    let removed = path + folder.runnerLock.dropFirst(folder.path.count) + Bytes(" (deleted)".utf8)
     let names = (try? FileSystem.names(in: Bytes("/proc"))) ?? []
     return names.compactMap { Int32($0.text) }.first { pid in
       guard pid != Machine.processID() else { return false }
-      let place = Bytes("/proc/\(pid)/".utf8)
-      return ((try? FileSystem.names(in: place + Bytes("fd"))) ?? []).contains { name in
+      return descriptors(of: pid, folder).contains { name, isRemoved in
+        guard isRemoved else { return false }
         // Not one that has only opened it, and may wait for the lock of this process.
-        guard FileSystem.target(of: place + Bytes("fd/") + name) == removed else { return false }
         let info = try? FileDescriptor.openIfThere(
-          place + Bytes("fdinfo/") + name, .read, followingLinks: true)?.readAll()
+          Bytes("/proc/\(pid)/fdinfo/".utf8) + name, .read, followingLinks: true)?.readAll()
         return info?.text.contains("FLOCK") == true
       }
+    }
+  }
+
+  /// The descriptors of this file in a process, and whether the file was removed since.
+  private static func descriptors(
+    of pid: Int32, _ folder: QueueFolder
+  ) -> [(name: Bytes, isRemoved: Bool)] {
+    guard let path = try? FileSystem.resolved(folder.path) else { return [] }
+    let lock = path + folder.runnerLock.dropFirst(folder.path.count)
+    let files = Bytes("/proc/\(pid)/fd".utf8)
+    return ((try? FileSystem.names(in: files)) ?? []).compactMap { name in
+      guard let target = FileSystem.target(of: files.appending(path: name)),
+        target.starts(with: lock)
+      else { return nil }
+      return (name, isRemoved: target != lock)
     }
   }
 

@@ -100,7 +100,7 @@ package final class Runner: Sendable {
   /// `signals` are those that call ``stop(by:)``.
   package func start(heeding signals: StopSignals) {
     state.withLock { state in
-      state.isDone = false
+      (state.isDone, state.reportsChanges) = (false, false)
       state.signals = signals
     }
     add("take over") { [self] () throws(Failure) in

@@ -72,7 +72,8 @@
         switch (job.state, job.ending) {
         case (.succeeded, _): #expect(record.codes[job.id]?.last == 0, text)
         // A shell that has started the job reports a signal to it like this.
-        case (.failed, .exited(let code)) where StormClient.signals.contains(code - 128): break
+        case (.failed, .exited(let code))
+        where job.command.isShell && StormClient.signals.contains(code - 128): break
         case (.failed, .exited(let code)): #expect(record.codes[job.id]?.last == code, text)
         case (.killed, _), (.timedOut, _), (.interrupted, _), (.cancelled, _), (.skipped, _): break
         default: Issue.record(text)
@@ -98,6 +99,10 @@
         }
       }
     }
+  }
+
+  extension Command {
+    fileprivate var isShell: Bool { if case .shell = self { true } else { false } }
   }
 
   /// What the jobs have recorded.

@@ -198,7 +198,10 @@ extension RunCommand: Subcommand {
         guard runner.isDone, runner.failure == nil, !isStopped(), follower.result == nil,
           !follower.isAtEnd, !follower.isBlocked
         else { return }
+        // Until the runner reports its changes again.
+        if watches.count == 1 { watches.append(try FileWatch(folders: [follower.folder.path])) }
         runner.start(heeding: signals)
+        continue
       }
       if let (id, socket) = try terminal?.connect(follower.queue) {
         session.output.hide()

@@ -98,14 +98,13 @@ package struct QueueFolder: Equatable, Sendable {
 
   /// Fails if another program or user has put files into it: it may be another folder.
   package func requireOwn() throws(Failure) {
-    let edits = Bytes("edit")
     let own = Set(
       parts + [
         journal, newJournal, lock, runnerLock, waiters, followersLock, runnerLog, hookLog,
-        idleHookLog, askHookLog, damaged,
+        idleHookLog, askHookLog, damaged, path.appending(path: Bytes("edited")),
       ])
     let foreign = try FileSystem.names(in: path).filter {
-      !own.contains(path.appending(path: $0)) && !$0.starts(with: edits)
+      !own.contains(path.appending(path: $0)) && !$0.starts(with: Bytes("edit-"))
     }.sorted { $0.lexicographicallyPrecedes($1) }
     guard let first = foreign.first else { return }
     let rest = foreign.count == 1 ? "" : " and \(foreign.count - 1) more"

@@ -95,7 +95,9 @@ package struct Spool: Equatable, Sendable {
     try make()
     let isNew = try Spool.make(folder.path)
     try folder.whileItExists { () throws(Failure) in
-      for part in folder.parts where try Spool.make(part) && !isNew {
+      for part in folder.parts {
+        guard try Spool.make(part), !isNew else { continue }
+        // It can be a folder of other files.
         do throws(Failure) { try folder.requireOwn() } catch {
           try? FileSystem.removeFolder(part)
           throw error
@@ -131,13 +133,9 @@ package struct Spool: Equatable, Sendable {
       let folder = QueueFolder(name: name, path: path.appending(path: name))
       let status = try FileSystem.status(of: folder.path)
       guard status?.kind == .folder || status?.kind == .link else { continue }
-      // Another folder, if SERIALQ_DIR has them too.
-      if let none = try? FileSystem.status(of: folder.journal) == nil, none,
-        (try? folder.requireOwn()) == nil
-      {
-        continue
-      }
-      found.append(name)
+      let hasJournal = (try? FileSystem.status(of: folder.journal) != nil) ?? true
+      // Not another folder, if SERIALQ_DIR has them too.
+      if hasJournal || (try? folder.requireOwn()) != nil { found.append(name) }
     }
     return found.sorted { $0.lexicographicallyPrecedes($1) }
   }
