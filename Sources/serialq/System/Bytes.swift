@@ -11,9 +11,12 @@ extension Array where Element == UInt8 {
 
   /// The path of an entry in the folder that this path names.
   package func appending(path name: Bytes) -> Bytes {
-    var path = self
+    var path = Bytes()
+    // Else it would be copied twice more.
+    path.reserveCapacity(count + 1 + name.count)
+    path += self
     if path.last != UInt8(ascii: "/") { path.append(UInt8(ascii: "/")) }
-    path.append(contentsOf: name)
+    path += name
     return path
   }
 }

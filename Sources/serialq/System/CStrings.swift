@@ -5,6 +5,13 @@ extension Array where Element == UInt8 {
     self.init(UnsafeRawBufferPointer(start: cString, count: strlen(cString)))
   }
 
+  /// Whether no C string can hold the bytes; by `memchr(3)`, which compares many at a time.
+  package var containsNUL: Bool {
+    withUnsafeBytes { bytes in
+      bytes.baseAddress.map { memchr($0, 0, bytes.count) != nil } ?? false
+    }
+  }
+
   /// Calls `body` with the bytes as a C string, which is valid only during the call.
   package func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: count + 1) { buffer in

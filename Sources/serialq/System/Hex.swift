@@ -4,10 +4,20 @@ package enum Hex {
   @inlinable
   package static func digits<Number: FixedWidthInteger & UnsignedInteger>(_ number: Number) -> Bytes
   {
-    let alphabet: StaticString = "0123456789abcdef"
-    return alphabet.withUTF8Buffer { alphabet in
-      (0..<Number.bitWidth / 4).reversed().map { alphabet[Int(number >> ($0 * 4) & 0xF)] }
+    digits(UInt64(number), count: Number.bitWidth / 4)
+  }
+
+  /// Not generic: a generic shift costs a hundred times as much where it is not specialized.
+  @usableFromInline
+  package static func digits(_ number: UInt64, count: Int) -> Bytes {
+    var digits = Bytes(repeating: 0, count: count)
+    var rest = number
+    for index in digits.indices.reversed() {
+      let digit = UInt8(rest & 0xF)
+      digits[index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+      rest >>= 4
     }
+    return digits
   }
 
   /// Parses eight digits as ``digits(_:)`` writes them, and nothing else.

@@ -12,7 +12,8 @@ extension JobProcess {
   /// create files only with mode 0600, which the umask cannot widen.
   func start() throws(Failure) -> ChildProcess {
     let words = arguments
-    guard !directory.contains(0), !(words + environment).contains(where: { $0.contains(0) })
+    guard !directory.containsNUL, !words.contains(where: { $0.containsNUL }),
+      !environment.contains(where: { $0.containsNUL })
     else {
       throw Failure(
         "cannot start a process", "a NUL byte cannot be passed to a program",
