@@ -160,8 +160,9 @@ package struct Follower {
       let known = isFirstLook ? -1 : changes
       try look(&output, &last)
       hasNews = changes != known
-      // Again at the end: printing can block for long, and jobs may have been queued meanwhile.
-    } while hasNews && isAtEnd
+      // Again at the end: printing can block for long, and meanwhile jobs can have been queued, or the
+      // queue resumed.
+    } while hasNews && (isAtEnd || isBlocked)
   }
 
   private mutating func look(_ output: inout Output, _ last: inout String) throws(Failure) {

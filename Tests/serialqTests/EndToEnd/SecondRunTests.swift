@@ -56,28 +56,37 @@ import Testing
     #expect(paused.errorText.hasSuffix("Job 3 still waits; to cancel: serialq cancel 3\n"))
   }
 
-  // Fails if it ends with 0, as if its jobs had succeeded: return once the runner is done.
-  @Test("a run whose reader was slow does not end while its jobs run after a resume")
-  func resumedUnseen() throws {
+  // Fails if it ends with 0, as if its jobs had succeeded: return once the runner is done. Or with 125,
+  // because the queue was paused before it printed the second job, and no longer is.
+  @Test(
+    "a run whose reader was slow does not end while its jobs run after a resume",
+    arguments: [0, 300_000])
+  func resumedUnseen(readBefore: Int) throws {
+    let begin = try Gate(scene, "begin")
     let pager = try Gate(scene, "pager")
-    let first = try Gate(scene, "first")
+    let second = try Gate(scene, "second")
     // More than a pipe holds.
-    let jobs = "yes | head -n 100000; read x <first\nread x <gate; exit 3\n"
-    let script = "{ serialq run -f -; echo $? >code; } | { read x <pager; cat; }"
+    let output = "yes | head -n 100000"
+    let jobs = "\(output)\n\(output); read x <second\nread x <gate; exit 3\n"
+    let reader = "{ read x <begin; head -c \(readBefore); read x <pager; cat; }"
+    let script = "{ serialq run -f -; echo $? >code; } | \(reader)"
     #expect(try scene.serialq("set", "keep", "9").code == 0)
     let run = try scene.launch(["/bin/sh", "-c", script]) { $0.input = Bytes(jobs.utf8) }
-    try scene.waitForJob(1, .running)
-    #expect(try scene.serialq("pause").code == 0)
-    try first.open()
-    // The follower still prints the first job.
-    try scene.waitForNoRunner()
-    #expect(try scene.states() == [.succeeded, .waiting])
-    #expect(try scene.serialq("resume").code == 0)
     try scene.waitForJob(2, .running)
+    #expect(try scene.serialq("pause").code == 0)
+    try second.open()
+    // The follower still prints the first job, or has not looked.
+    try scene.waitForNoRunner()
+    #expect(try scene.states() == [.succeeded, .succeeded, .waiting])
+    try begin.open()
+    // Now it prints the second job, and knows that the queue is paused.
+    try waitUntil("the output before the pause") { run.output.count == readBefore }
+    #expect(try scene.serialq("resume").code == 0)
+    try scene.waitForJob(3, .running)
     try pager.open()
     try run.waitForErrors("following it")
     try gate.open()
-    #expect(try run.wait().text == String(repeating: "y\n", count: 100_000))
+    #expect(try run.wait().text == String(repeating: "y\n", count: 200_000))
     #expect(try content(scene.path("code")).text == "1\n")
   }
 
