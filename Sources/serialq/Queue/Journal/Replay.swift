@@ -5,7 +5,11 @@ import SerialqSystem
 /// A pure state machine that takes every line in order: between batches, or inside one, whose lines wait for
 /// its last. So a batch cut short by a crash has no effect. Damage costs only the damaged line, which takes
 /// the place of one line of the batch, and so does a line that is not in its place. A line that does not
-/// continue the batch proves that the batch was complete: an append truncates incomplete ones.
+/// continue the batch proves that the batch was complete, because an append truncates incomplete ones; the
+/// lines of both then wait for the last line of its own batch.
+///
+/// A line that begins later than it should waits for the next one, which shows whether it was put there, or
+/// lines before it are missing.
 struct Replay {
   /// A reported item, in order.
   enum Item: Equatable {
@@ -20,6 +24,8 @@ struct Replay {
   private var pending: [Item] = []
   /// The number of lines that it still lacks; 0 between batches.
   private var expected = 0
+  /// The last line, if it begins later than it should.
+  private var early: (record: Record, bytes: Bytes)?
   private var reader = JournalLine.Reader()
   /// The path for error messages.
   private let path: Bytes?
@@ -35,8 +41,9 @@ struct Replay {
   mutating func take(
     _ line: UnsafeBufferPointer<UInt8>, _ found: (Item) -> Void
   ) throws(Failure) {
-    position.lines += 1
     let whole = reader.read(line)
+    if early != nil { takeEarly(before: whole, found) }
+    position.lines += 1
     var start = 0
     repeat {
       var end = line.count
@@ -47,6 +54,8 @@ struct Replay {
       let length = piece.count + (isLast ? 1 : 0)
       // The line as a whole failed its checksum, so its first piece is damaged.
       switch start == 0 ? whole : reader.read(piece) {
+      case .record(let record) where record.byte > position.next && start == 0:
+        early = (record, Bytes(line))
       case .record(let record) where record.byte >= position.least:
         take(record, length, found)
       case .record(let record): setAside(piece, .misplaced(next: record.next), length, found)
@@ -63,6 +72,7 @@ struct Replay {
   ///
   /// An append that was cut short leaves less.
   mutating func takeEnd(_ rest: UnsafeBufferPointer<UInt8>, _ found: (Item) -> Void) {
+    if early != nil { takeEarly(before: nil, found) }
     guard JournalLine.isWhole(UnsafeBufferPointer(rebasing: rest.dropLast())) else { return }
     position.lines += 1
     setAside(rest, .changed, rest.count, found)
@@ -88,16 +98,37 @@ struct Replay {
   }
 
   private mutating func take(_ record: Record, _ length: Int, _ found: (Item) -> Void) {
-    if expected > 0, record.more != expected - 1 {
-      commit(found)
-      committed.lines -= 1
-    }
     if record.byte > position.next, position.next == position.least {
-      pending.append(.damaged(DamagedLine(number: position.lines, bytes: [], fault: .afterGap)))
+      report([], .afterGap)
     }
     position.append(length, lines: 0, at: record.byte)
-    pending.append(.record(record))
+    pending.append(.record(record.next < position.nextID ? raised(record) : record))
     endLine(expecting: record.more, found)
+  }
+
+  /// With an id that no line has used; not in place, which would copy each record.
+  private func raised(_ record: Record) -> Record {
+    var record = record
+    record.next = position.nextID
+    return record
+  }
+
+  /// Takes the line that waits: it does not count if the next one stands where it should.
+  ///
+  /// Without a next one it counts. An append then says that it follows this line, so a reader that has seen
+  /// this end and one that reads all come to the same.
+  private mutating func takeEarly(before next: JournalLine.Reading?, _ found: (Item) -> Void) {
+    guard let (record, bytes) = early else { return }
+    early = nil
+    let length = bytes.count + 1
+    if case .record(let next)? = next, next.byte == position.next {
+      position.offset += Int64(length)
+      position.nextID = max(position.nextID, record.next)
+      report(bytes, .misplaced(next: record.next))
+      endLine(expecting: expected, found)
+    } else {
+      take(record, length, found)
+    }
   }
 
   /// Takes a line that does not count, in place of one line of the batch.
@@ -107,9 +138,12 @@ struct Replay {
   ) {
     position.offset += Int64(length)
     position.next += length
-    pending.append(
-      .damaged(DamagedLine(number: position.lines, bytes: Bytes(line), fault: fault)))
+    report(Bytes(line), fault)
     endLine(expecting: max(0, expected - 1), found)
+  }
+
+  private mutating func report(_ bytes: Bytes, _ fault: DamagedLine.Fault) {
+    pending.append(.damaged(DamagedLine(number: position.lines, bytes: bytes, fault: fault)))
   }
 
   private mutating func endLine(expecting more: Int, _ found: (Item) -> Void) {
@@ -147,6 +181,8 @@ struct JournalPosition: Equatable {
   private(set) var least = 0
   /// Where the next line should begin: behind the lines since then that do not count.
   var next = 0
+  /// Lower ids were in use when a line was written that stands too early.
+  fileprivate(set) var nextID: JobID = 1
 
   /// Appends lines that say they begin there.
   mutating func append(_ length: Int, lines: Int, at byte: Int) {
