@@ -82,14 +82,19 @@ final class AsyncCall: Caller, CancellableWork, @unchecked Sendable {
 
   nonisolated(nonsending) private func work(hasTurn: Bool) async {
     if !hasTurn, !(await withUnsafeContinuation { wait($0) }) { return }
-    // Timed out, or ended after a grace period, before the work began.
-    if lock.withLock({ _ in outcome != nil }) { return lock.endTurn(id, CancellationError()) }
-    await work(operation) { outcome in
+    await work {
+      await begin(on: isolation)
+    } then: { outcome in
       let error: (any Error)? = if case .failure(let error) = outcome { error } else { nil }
       // What follows is no part of the step. Late only if a time limit or a grace period ended the step,
       // which canceled this task: not a misuse.
       RunningStep.local.withValue(nil) { lock.endTurn(id, error) { result = outcome } }
     }
+  }
+
+  /// Runs the work on its actor, unless it was canceled or has timed out on the way.
+  private func begin(on isolation: isolated (any Actor)?) async -> Outcome {
+    begin() ? await operation() : .failure(CancellationError())
   }
 
   func withTask<Result>(_ body: (inout CancellableTask) -> Result) -> Result {

@@ -5,8 +5,8 @@ extension PromiseManager {
   ///
   /// The work runs in a task of its own, with the task-local values of the calling task and its priority at the
   /// call, and on the actor of its closure. Canceling the calling task cancels the step: a waiting step will
-  /// not run, and a running step's task is canceled; it runs even if its work has not begun because its actor
-  /// is busy. If the calling task is already canceled, no step is added.
+  /// not run, even if its turn has begun but its actor is busy, and a running step's task is canceled. If the
+  /// calling task is already canceled, no step is added.
   ///
   /// For code that stays on its actor, or uses values that are not `Sendable`, and for less overhead,
   /// use ``withTurn(_:at:_:)``. `run` is for work that must be cancelable apart from its caller, by the

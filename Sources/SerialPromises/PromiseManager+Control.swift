@@ -101,7 +101,8 @@ extension PromiseManager {
 
   /// The running step; nil between two steps, and when no step runs.
   ///
-  /// A step runs from the call of its handler until its end.
+  /// A step runs from the call of its handler until its end; a turn, and the work of `run` or `enqueue`,
+  /// from the moment when its task is resumed, even if its actor is busy.
   ///
   /// ```swift
   /// let status = manager.runningStep.map { "\($0) runs" } ?? "nothing runs"
@@ -137,14 +138,15 @@ extension PromiseManager {
 
   /// Cancels the waiting steps, but not the running one.
   ///
-  /// Steps added later run. Takes time proportional to the number of waiting steps.
+  /// A turn, or the work of `run` or `enqueue`, that has not begun because its actor is busy, is canceled
+  /// too. Steps added later run. Takes time proportional to the number of waiting steps.
   ///
   /// ```swift
   /// manager.cancelWaiting()
   /// await manager.idle()  // the running step has ended, in its own time
   /// ```
   public func cancelWaiting() {
-    order.transition { _ = $0.cancelWaiting(&$1) }
+    order.transition { $0.cancelNotBegun(&$1) }
   }
 
   /// Cancels all steps, and ends the running one without its `then` if it takes longer than a grace

@@ -24,8 +24,8 @@ extension PromiseManager {
   /// The turn is a step among the others, with a place, a name, events, and the manager's capacity, rate and
   /// failure policy. If the manager is idle, `body` begins without suspending.
   ///
-  /// A turn that waited has begun when its task is resumed, even if its actor is busy. If it is canceled
-  /// after that, `body` still runs when the actor is free, and the next step waits for its end.
+  /// A turn that waited counts as running when its task is resumed, even if its actor is busy: no other
+  /// step overtakes it. If it is canceled or times out before `body` begins there, `body` never begins.
   ///
   /// **Only the end of `body` ends the turn.** Its code may hold state that the next turn relies on. Therefore
   /// neither `cancelAll`, with or without a grace period, nor a time limit ends a turn or cancels its task:
@@ -43,7 +43,7 @@ extension PromiseManager {
   ///     not `Sendable`.
   /// - Returns: The value of `body`.
   /// - Throws: The error of `body`; `CancellationError` if the task was canceled, or the step by the manager,
-  ///   before the turn began; ``PromiseError/timedOut(_:)`` if it exceeded the manager's time limit, whatever `body`
+  ///   before `body` began; ``PromiseError/timedOut(_:)`` if it exceeded the manager's time limit, whatever `body`
   ///   threw;
   ///   ``PromiseError/closed`` or ``PromiseError/full(capacity:)`` if it was refused;
   ///   ``PromiseError/deadlock(_:)`` if called in a running step of this manager, which would deadlock.
@@ -111,14 +111,17 @@ extension PromiseManager {
   ) async throws -> TakenTurn {
     if let step = RunningStep.deadlockedStep(order) { throw PromiseError.deadlock(step) }
     let caller = Caller(order, name: name)
-    if try !caller.enter(self, at: place),
-      !(await suspended {
+    if try !caller.enter(self, at: place) {
+      let hasTurn = await suspended {
         caller.wait($0)
       } onCancel: {
         caller.cancel()
-      })
-    {
-      throw CancellationError()
+      }
+      guard hasTurn, caller.begin() else {
+        // Unless it was canceled: a turn that has timed out on the way has not ended.
+        order.endTurn(caller.id, CancellationError())
+        throw timeout(of: caller) ?? CancellationError()
+      }
     }
     return TakenTurn(id: caller.id, caller: caller)
   }
@@ -136,15 +139,19 @@ extension PromiseManager {
     if let error = end(turn, nil) { throw error }
   }
 
+  /// The error of a step that has timed out.
+  private func timeout(of caller: Caller) -> (any Error)? {
+    guard limit != nil, case .failed(let error) = order.withLock({ _ in caller.outcome })
+    else { return nil }
+    return error
+  }
+
   /// - Returns: The error of a step that has timed out.
   @usableFromInline
   func end(_ turn: borrowing TakenTurn, _ error: (any Error)?) -> (any Error)? {
     let isCancellation = error != nil && Task.isCancelled
     order.endTurn(turn.id, error, isCancellation: isCancellation, of: self)
-    guard limit != nil, let caller = turn.caller,
-      case .failed(let error) = order.withLock({ _ in caller.outcome })
-    else { return nil }
-    return error
+    return turn.caller.flatMap(timeout)
   }
 }
 

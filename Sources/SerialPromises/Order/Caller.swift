@@ -11,8 +11,10 @@ class Caller: StepRecord, @unchecked Sendable {
   /// before.
   private var waiter: UnsafeContinuation<Bool, Never>?
 
-  private var hasBegun = false
+  /// Whether the turn has begun, and whether the code has.
+  private var (hasTurn, hasBegun) = (false, false)
 
+  override var isYetToBegin: Bool { hasTurn && !hasBegun }
   override var isWork: Bool { waiter != nil }
   override var receivesFailures: Bool { true }
   override var endsItself: Bool { true }
@@ -37,8 +39,10 @@ class Caller: StepRecord, @unchecked Sendable {
         if claims {
           order.beginTurn(.none, on: ThreadIdentity())
           turn = order.next(&consequences)
+          // The code of a turn follows in this task, without a suspension.
+          hasBegun = hasTurn && endsItself
         }
-        return .success(hasBegun)
+        return .success(hasTurn)
       }
     }
     var token: Token?
@@ -48,19 +52,31 @@ class Caller: StepRecord, @unchecked Sendable {
 
   /// Resumes the continuation when the turn begins, with true, or when the step has ended before.
   func wait(_ continuation: UnsafeContinuation<Bool, Never>) {
-    let hasTurn = lock.withLock { _ -> Bool? in
+    let known = lock.withLock { _ -> Bool? in
       // Before the outcome: a step that has begun may have timed out, and still ends its turn.
-      if hasBegun { return true }
+      if hasTurn { return true }
       if outcome != nil { return false }
       waiter = continuation
       return nil
     }
-    if let hasTurn { continuation.resume(returning: hasTurn) }
+    if let known { continuation.resume(returning: known) }
   }
 
   override func takeWaiter() -> UnsafeContinuation<Bool, Never>? {
-    hasBegun = true
+    hasTurn = true
     return waiter.take()
+  }
+
+  /// Begins the code, on its actor, after the turn has begun.
+  ///
+  /// The actor may have been busy. If the step is over by then, the next one may run already.
+  ///
+  /// - Returns: Whether the code may begin; otherwise the turn ends, unless it has.
+  func begin() -> Bool {
+    lock.withLock { _ in
+      hasBegun = outcome == nil
+      return hasBegun
+    }
   }
 
   override func ended(_ outcome: StepOutcome) {

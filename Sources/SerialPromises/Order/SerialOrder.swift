@@ -796,10 +796,13 @@ extension SerialOrder {
 
   /// As `takeBack`, for a caller that runs no handlers: after a step was canceled or moved.
   mutating func takeBackElsewhere(_ consequences: inout Consequences?) {
-    if takeBack(&consequences), let owner {
-      // Not after callbacks, which may take long.
-      consequences.needed.wake { owner.continueElsewhere() }
-    }
+    if takeBack(&consequences) { continueElsewhere(&consequences) }
+  }
+
+  /// Sends the claim of a caller that runs no handlers on.
+  private mutating func continueElsewhere(_ consequences: inout Consequences?) {
+    // Not after callbacks, which may take long.
+    if let owner { consequences.needed.wake { owner.continueElsewhere() } }
   }
 }
 
@@ -981,7 +984,7 @@ extension SerialOrder {
       // A step that was itself parked leaves no room behind.
       if !wasParked { leftQueue(id, &consequences) }
       settleAfterCancel(&consequences)
-    case .running: requestCancel(&consequences)
+    case .running: if !withdraw(&consequences) { requestCancel(&consequences) }
     case .leaving, .over, .moved: break
     }
   }
@@ -990,10 +993,31 @@ extension SerialOrder {
   ///
   /// - Returns: The running step.
   mutating func cancelAll(_ consequences: inout Consequences?) -> Int? {
-    cancelWaiting(&consequences)
+    cancelNotBegun(&consequences)
     guard isRunning else { return nil }
     requestCancel(&consequences)
     return queue.first
+  }
+
+  /// Cancels the waiting steps, and the running one if its code has not begun.
+  mutating func cancelNotBegun(_ consequences: inout Consequences?) {
+    cancelWaiting(&consequences)
+    _ = withdraw(&consequences)
+  }
+
+  /// Ends the running step as canceled if its code has not begun: it never will.
+  ///
+  /// Its task, which learns it on its actor, would hold up the others as long as the actor is busy.
+  ///
+  /// - Returns: Whether it has.
+  private mutating func withdraw(_ consequences: inout Consequences?) -> Bool {
+    // A timeout comes first: the step has its outcome when its cancel handlers have returned.
+    guard isRunning, timeOutError == nil, queue.firstSlot.pointee.record?.isYetToBegin == true
+    else { return false }
+    (isCancelRequested, needsCleanup) = (true, true)
+    end(CancellationError(), &consequences)
+    continueElsewhere(&consequences)
+    return true
   }
 
   /// Cancels the waiting steps, but not the running step.

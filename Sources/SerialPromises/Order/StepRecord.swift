@@ -71,6 +71,11 @@ class StepRecord: @unchecked Sendable {
   /// Whether only the step's own code ends it, when it runs.
   var endsItself: Bool { false }
 
+  /// Whether the turn was given to a task that has not begun the code, because its actor may be busy.
+  ///
+  /// Requires the lock.
+  var isYetToBegin: Bool { false }
+
   /// Takes the continuation of the task that is the step, if the task waits already.
   ///
   /// Requires the lock.

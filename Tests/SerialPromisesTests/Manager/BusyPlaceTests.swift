@@ -68,6 +68,77 @@ struct BusyPlaceTests {
     #expect(log.all == (change == .cancel ? ["other false"] : ["other false", "step"]))
   }
 
+  enum Code: CaseIterable, Sendable { case turn, run, enqueue }
+
+  // Fails if the code begins when the actor is free, or the other step waits until then.
+  @Test(
+    "code that is canceled while its actor is busy never begins, and another step runs meanwhile",
+    .shows(Managing.cancelWaiting), arguments: Code.allCases, Removal.allCases)
+  func withdrawn(_ code: Code, _ removal: Removal) async {
+    for place in [Place.mainActor, .actor] {
+      let (manager, first, log) = (PromiseManager(), Taken(), Log<String>())
+      manager.add(first.handler)
+      let task = begin(code, at: place, on: manager, log)
+      await manager.waiting(1)
+      let busy = Busy(place)
+      defer { busy.free() }
+      first.call()
+      #expect(manager.runningStep?.id == 2)
+      switch removal {
+      case .cancel: task.cancel()
+      case .cancelWaiting: manager.cancelWaiting()
+      case .cancelAll: manager.cancelAll()
+      }
+      let other = manager.add(log.appending("other"))
+      #expect(text(await other.outcome) == "succeeded")
+      if code == .turn { busy.free() }
+      await #expect(throws: CancellationError.self) { try await task.value }
+      await busy.isPassed()
+      await manager.idle()
+      #expect(log.all == ["other"])
+    }
+  }
+
+  // Fails if the code begins, or stays in the queue without.
+  @Test("code that times out while its actor is busy never begins", arguments: Code.allCases)
+  func timedOut(_ code: Code) async {
+    let (clock, reports, log) = (ManualClock(), Reports(), Log<String>())
+    let manager = PromiseManager(
+      timeLimit: .seconds(5), clock: clock, diagnostics: reports.place)
+    manager.pause()
+    let task = begin(code, at: .actor, on: manager, log)
+    await manager.waiting(1)
+    let busy = Busy(.actor)
+    defer { busy.free() }
+    manager.resume()
+    await clock.waitForSleeper()
+    clock.advance(by: .seconds(5))
+    while reports.all.isEmpty { await Task.yield() }
+    let next = manager.add(log.appending("next"))
+    #expect(text(next.state) == "waiting")
+    busy.free()
+    await #expect(throws: PromiseError.timedOut(.seconds(5))) { try await task.value }
+    await manager.idle()
+    #expect(log.all == ["next"])
+  }
+
+  /// Starts a task whose step is code of an actor.
+  private func begin(
+    _ code: Code, at place: Place, on manager: PromiseManager, _ log: Log<String>
+  ) -> Task<Void, any Error> {
+    switch (code, place) {
+    case (.turn, .mainActor):
+      Task { @MainActor in try await manager.withTurn { log.append("code") } }
+    case (.turn, _): Task { @Suspendable in try await manager.withTurn { log.append("code") } }
+    case (.run, .mainActor): Task { try await manager.run { @MainActor in log.append("code") } }
+    case (.run, _): Task { try await manager.run { @Suspendable in log.append("code") } }
+    case (.enqueue, .mainActor):
+      Task { try await manager.enqueue { @MainActor in log.append("code") }.value }
+    case (.enqueue, _):
+      Task { try await manager.enqueue { @Suspendable in log.append("code") }.value }
+    }
+  }
+
   // Fails if the pause leaves the claim with the step: the task is not resumed.
   @Test(
     "a manager that is paused while a step is on its way is at rest, and runs it when it is resumed",

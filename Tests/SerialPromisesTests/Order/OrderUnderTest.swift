@@ -153,7 +153,8 @@ struct OrderUnderTest {
       order.cancel(id, record(id), &news)
     case .cancelAll:
       return "running \(order.cancelAll(&news).map(String.init) ?? "none")"
-    case .cancelWaiting: order.cancelWaiting(&news)
+    case .cancelWaiting: order.cancelNotBegun(&news)
+    case .begin(let id): (record(id) as? TurnUnderTest)?.begin()
     case .pause: order.pause(for: nil, &news)
     case .resume:
       return "claims \(order.resume(for: nil).claims)"
@@ -292,7 +293,11 @@ private final class WorkUnderTest: NotedRecord, @unchecked Sendable {
 private final class TurnUnderTest: NotedRecord, @unchecked Sendable {
   // Sendable as its superclass: used by one thread.
   private var waits = true
+  private var hasBegun = false
 
+  func begin() { hasBegun = true }
+
+  override var isYetToBegin: Bool { !waits && !hasBegun }
   override var isWork: Bool { waits }
   override var endsItself: Bool { true }
 

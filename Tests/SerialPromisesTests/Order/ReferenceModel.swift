@@ -13,6 +13,8 @@ enum OrderEvent: Hashable {
   case addWork
   /// Adds a step that is code in a task: to the end, or only if its turn begins at once.
   case addTurn, takeTurn
+  /// The task that was given the turn begins the code, on an actor that was busy.
+  case begin(Int)
   /// Adds a step whose handler belongs to an actor.
   case addOnActor
   /// The holder of the claim checks on the actor of a step; with a rate, this many seconds later.
@@ -66,6 +68,8 @@ struct ReferenceModel: Equatable {
     var isWork = false
     /// Whether only its own code ends it.
     var isTurn = false
+    /// Whether the code of the turn has begun.
+    var hasBegun = false
     var isOnActor = false
     /// Whether its turn began when it was added; it has no handle.
     var isAtOnce = false
@@ -206,7 +210,8 @@ struct ReferenceModel: Equatable {
       // Both have run, and no longer affect the state.
       let stage = step.stage == .failed ? .succeeded : step.stage
       key.append(
-        Int(stage.rawValue) + (step.isParked ? 16 : 0) + (step.isWork ? 32 : 0)
+        // No turn is parked.
+        Int(stage.rawValue) + (step.isParked || step.hasBegun ? 16 : 0) + (step.isWork ? 32 : 0)
           + (step.isTurn ? 64 : 0) + (step.isOnActor ? 96 : 0) + (step.isAtOnce ? 128 : 0),
         below: 256)
     }
@@ -289,7 +294,11 @@ extension ReferenceModel {
       _ = add(parks: false)
       (steps[steps.count - 1].isTurn, steps[steps.count - 1].isAtOnce) = (true, true)
       _ = next(1)
+      steps[steps.count - 1].hasBegun = true
       return "granted \(steps.count)"
+    case .begin(let id):
+      steps[id - 1].hasBegun = true
+      return ""
     case .endTurn(let id):
       guard stage(id) == .running, waiting.isEmpty, waiters.isEmpty else {
         return then(id, .success)
@@ -351,6 +360,7 @@ extension ReferenceModel {
     case .cancelAll: return cancelAll()
     case .cancelWaiting:
       cancelAllWaiting()
+      _ = withdraw()
       return ""
     case .pause:
       isPaused = true
@@ -572,7 +582,7 @@ extension ReferenceModel {
 
   private mutating func cancel(_ id: Int) -> String {
     if id == running {
-      if !isTurn(id) { askToStop() }
+      if !isTurn(id) { askToStop() } else { _ = withdraw() }
     } else if stage(id) == .waiting {
       cancelWaiting(id)
     }
@@ -581,9 +591,22 @@ extension ReferenceModel {
 
   private mutating func cancelAll() -> String {
     cancelAllWaiting()
-    guard let running else { return "running none" }
+    guard let running, !withdraw() else { return "running none" }
     if !isTurn(running) { askToStop() }
     return "running \(running)"
+  }
+
+  /// Ends the running turn whose code has not begun.
+  private mutating func withdraw() -> Bool {
+    guard let id = running, isYetToBegin(id) else { return false }
+    isAskedToStop = true
+    end(id, .cancellation)
+    return true
+  }
+
+  /// Whether a task was given the turn, and has not begun its code.
+  private func isYetToBegin(_ id: Int) -> Bool {
+    isTurn(id) && !steps[id - 1].hasBegun && stage(id) == .running
   }
 
   private mutating func askToStop() {
@@ -684,6 +707,7 @@ extension ReferenceModel {
     for id in [running, waiting.first, over].compactMap({ $0 }) {
       if id == running, isTurn(id) {
         events += steps[id - 1].isAtOnce ? [.endTurn(id)] : [.cancel(id)]
+        if isYetToBegin(id) { events.append(.begin(id)) }
         events += [
           .endCancelled(id), .timeOut(id, abandoning: false), .timeOut(id, abandoning: true),
           .timedOut(id), .workCancelled(id), .then(id, .success), .then(id, .failure),
