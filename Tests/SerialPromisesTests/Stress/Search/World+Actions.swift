@@ -253,14 +253,16 @@ extension World {
   ) {
     let listener = expect(number, "a task that awaits run or a turn")
     let work = WorkPiece(plan.piece, self)
+    let actor: (any Actor)? =
+      switch plan.piece % 3 {
+      case 0: MainActor.shared
+      case 1: Elsewhere.shared
+      default: nil
+      }
     let task = Task { [self] in
       await Caller.$step.withValue(number) {
         do {
-          if isTurn {
-            _ = try await manager.withTurn(at: place) { try await work.perform(plan) }
-          } else {
-            _ = try await manager.run(at: place) { try await work.perform(plan) }
-          }
+          try await work.run(plan, on: manager, at: place, isTurn: isTurn, actor)
           notify(listener, .succeeded)
         } catch {
           switch error {
@@ -332,6 +334,22 @@ extension World {
 }
 
 extension WorkPiece {
+  /// Runs code of an actor, which may be busy, as a turn or as the work of `run`.
+  fileprivate func run(
+    _ plan: AsyncPlan, on manager: PromiseManager, at place: StepPlace, isTurn: Bool,
+    _ isolation: isolated (any Actor)?
+  ) async throws {
+    if isTurn {
+      _ = try await manager.withTurn(at: place) { try await perform(plan) }
+    } else {
+      _ = try await manager.run(at: place) {
+        // Captured, so that this closure has its isolation.
+        _ = isolation
+        return try await self.perform(plan)
+      }
+    }
+  }
+
   /// The handler of a closure step.
   fileprivate func handle(_ then: Then, _ ending: ClosureEnding) {
     // The step has not ended while its handler is on the stack, even if `then` was called.
