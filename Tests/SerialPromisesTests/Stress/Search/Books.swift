@@ -265,8 +265,9 @@ struct Books {
     if promise == .cancelled, outcome != .cancelled, !plan.hasTimeLimit {
       report(.mismatch, "\(end(of: step, outcome)), its promise was canceled")
     }
-    // Its work may have failed before the promise was canceled.
-    let mayFail = promise == .failed && hasBegun[step]
+    // Its work may have failed, or its own time limit passed, before the promise was canceled.
+    let mayFail =
+      promise == .failed && hasBegun[step] || promise == .timedOut && plan.form.hasTimeLimit
     if outcome == .cancelled, promise != .cancelled, !mayFail, mustCancel(step) {
       report(.mismatch, "\(end(of: step, outcome)), its promise \(promise)")
     }
