@@ -89,11 +89,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
         _ reject: @escaping @Sendable (any Error) -> Void
       ) throws -> Void
   ) {
-    typealias Start =
-      @Sendable (
-        @escaping @Sendable (Value) -> Void, @escaping @Sendable (any Error) -> Void
-      ) throws -> Void
-    let start = unsafeBitCast(body, to: Start.self)
+    let start = unsafeBitCast(IsolatedResolver(start: body), to: Resolver<Value>.self).start
     self.init(Origin(name, file, line, diagnostics), body.isolation) { deferred in
       try start({ deferred.fulfill($0) }, { deferred.fail($0) })
     }
@@ -125,7 +121,6 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
     @_inheritActorContext
     _ body: @escaping @isolated(any) @Sendable (_ deferred: Deferred<Value>) throws -> Void
   ) {
-    // A cast of structures, as in `Work`.
     let start = unsafeBitCast(IsolatedBody(start: body), to: Body<Value>.self).start
     self.init(Origin(name, file, line, diagnostics), body.isolation, start)
   }
@@ -274,14 +269,28 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   }
 }
 
-/// The body of a promise.
+// The bodies of a promise, and the same of any isolation: see `unisolated`.
+
 private struct Body<Value: Sendable> {
   let start: @Sendable (Deferred<Value>) throws -> Void
 }
 
-/// The same, of any isolation.
 private struct IsolatedBody<Value: Sendable> {
   let start: @isolated(any) @Sendable (Deferred<Value>) throws -> Void
+}
+
+private struct Resolver<Value> {
+  let start:
+    @Sendable (
+      @escaping @Sendable (Value) -> Void, @escaping @Sendable (any Error) -> Void
+    ) throws -> Void
+}
+
+private struct IsolatedResolver<Value> {
+  let start:
+    @isolated(any) @Sendable (
+      @escaping @Sendable (Value) -> Void, @escaping @Sendable (any Error) -> Void
+    ) throws -> Void
 }
 
 /// The work of a cold promise.

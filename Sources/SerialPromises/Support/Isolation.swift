@@ -7,11 +7,27 @@ import Dispatch
 /// Isolation does not change the calling convention of a synchronous function.
 /// `MainActor.assumeIsolated` uses the same cast. The cast allows one declaration to accept
 /// closures of every isolation, and calls nonisolated closures without a task.
+///
+/// A cast of structures, here and in `Work`, `HandlerPlace` and `Promise`: the compiler would wrap a function in
+/// others, and need the metadata of its type, which only macOS 15 and iOS 18 have.
 @inlinable
 func unisolated<Input, Result>(
   _ function: @escaping @isolated(any) @Sendable (Input) throws -> Result
 ) -> @Sendable (Input) throws -> Result {
-  unsafeBitCast(function, to: (@Sendable (Input) throws -> Result).self)
+  unsafeBitCast(Isolated(call: function), to: Unisolated<Input, Result>.self).call
+}
+
+@usableFromInline
+struct Isolated<Input, Result> {
+  @usableFromInline let call: @isolated(any) @Sendable (Input) throws -> Result
+
+  @usableFromInline
+  init(call: @escaping @isolated(any) @Sendable (Input) throws -> Result) { self.call = call }
+}
+
+@usableFromInline
+struct Unisolated<Input, Result> {
+  @usableFromInline let call: @Sendable (Input) throws -> Result
 }
 
 /// The executor of a synchronous handler.
@@ -54,9 +70,17 @@ enum HandlerPlace {
   static func onActor(
     of handler: @escaping @isolated(any) @Sendable () -> Void
   ) -> @Sendable () -> Void {
-    let call = unsafeBitCast(handler, to: (@Sendable () -> Void).self)
+    let call = unsafeBitCast(IsolatedAction(call: handler), to: Action.self).call
     guard let isolation = handler.isolation else { return call }
     return { HandlerPlace.call(on: isolation, call) }
+  }
+
+  private struct Action {
+    let call: @Sendable () -> Void
+  }
+
+  private struct IsolatedAction {
+    let call: @isolated(any) @Sendable () -> Void
   }
 }
 
