@@ -153,11 +153,13 @@ extension Task where Failure == Never, Success == Void {
     _ priority: TaskPriority? = nil, inContext: Bool = false,
     _ operation: @escaping @isolated(any) @Sendable () async -> Void
   ) -> Self {
-    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-      return inContext
-        ? Task.immediate(priority: priority, operation: operation)
-        : Task.immediateDetached(priority: priority, operation: operation)
-    }
+    #if !OLDEST_SYSTEMS
+      if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+        return inContext
+          ? Task.immediate(priority: priority, operation: operation)
+          : Task.immediateDetached(priority: priority, operation: operation)
+      }
+    #endif
     return inContext
       ? Task(priority: priority, operation: operation)
       : Task.detached(priority: priority, operation: operation)

@@ -353,9 +353,9 @@ public final class PromiseManager: StepRunner {
     turn.work?.call(then)
     token = (consume then).token
     let isOver = clock.handlerReturned(now: Self.now)
-    if isKnownUniquelyReferenced(&token) {
+    if isOnlyReference(&token) {
       // No other reference exists, so `then` can no longer be called.
-      let wasCalled = token?.wasCalled ?? false
+      let wasCalled = token?.isCalled ?? false
       return order.transition { order, consequences in
         if isOver { order.endTurn() }
         let turn = order.handlerReturned(wasCalled ? .called : .dropped, &consequences)

@@ -1,8 +1,6 @@
 // The interaction of promises and managers: reservation of a turn, cancellation in both directions,
 // and the end of a step with the work of its promise.
 
-import Synchronization
-
 /// Whether any promise has ever been a step.
 ///
 /// Most programs that block on long chains have none and skip the search for reservations.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A pure state machine that decides which step runs.
 ///
 /// It starts no threads, calls no handlers and takes no locks. The manager locks it, makes a
@@ -352,11 +350,8 @@ struct SerialOrder {
 
   /// Takes the token of an earlier turn for reuse, unless there are other references to it.
   mutating func takeToken() -> Token? {
-    guard isKnownUniquelyReferenced(&spareToken) else { return nil }
-    // The check has no acquire semantics: without the fence, the last use of another reference
-    // could see the next step.
-    atomicMemoryFence(ordering: .acquiring)
-    return spareToken.take()
+    // Otherwise the last use of another reference could see the next step.
+    isOnlyReference(&spareToken) ? spareToken.take() : nil
   }
 
   /// Stores a token whose step has ended, for reuse.

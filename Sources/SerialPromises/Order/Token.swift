@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The shared state of the copies of a `then`.
 ///
 /// Its `deinit` detects a dropped `then`.
@@ -57,16 +55,6 @@ final class Token: Sendable {
       expected: CallState.onStack, desired: CallState.afterHandler, ordering: .acquiringAndReleasing
     )
     return found == CallState.called
-  }
-
-  /// Whether `then` was called.
-  ///
-  /// Requires the only reference.
-  var wasCalled: Bool {
-    // `isKnownUniquelyReferenced` has no acquire semantics: without the fence, a call on another
-    // thread could be missed.
-    atomicMemoryFence(ordering: .acquiring)
-    return isCalled
   }
 
   /// Whether `then` has been called so far.

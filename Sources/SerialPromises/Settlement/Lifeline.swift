@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Held by every copy of a cold promise and of its dependents; detects the release of all of them.
 ///
 /// A promise retains its dependents, to notify them, and they retain it, to demand it. Settlement

@@ -1,5 +1,4 @@
 import Dispatch
-import Synchronization
 
 /// The contribution of a link to the progress of its chain.
 @usableFromInline
