@@ -3,7 +3,7 @@
 
 /// Whether any promise has ever been a step.
 ///
-/// Most programs that block on long chains have none and skip the search for reservations.
+/// Most programs have none, and skip the search for reservations in each wait and link.
 private let hasReservations = Atomic(false)
 
 /// Whether `enqueue` was ever called: only a step of its promises can wait for a later step.
@@ -17,9 +17,11 @@ extension RunningStep {
 }
 
 extension Core {
-  /// Whether any promise has ever been a step.
+  /// Whether a promise may have been a step.
+  ///
+  /// Always, if all links would have to take one lock to ask.
   @inline(__always)
-  var hasSteps: Bool { hasReservations.load(ordering: .relaxed) }
+  var hasSteps: Bool { atomicsAreLocks || hasReservations.load(ordering: .relaxed) }
 
   /// The steps that this promise works for, which include its handler; nil if there is none.
   var currentStep: RunningStep? {
@@ -258,10 +260,7 @@ final class PromiseStepRecord: StepRecord, @unchecked Sendable {
     }
     // Not before: a refused promise does not change. If the step has begun, it has reserved the
     // promise itself.
-    if core.withLock({ $0.reserve(for: lock) }) {
-      // The source may be settled before the turn: the handler waits as well.
-      (core as? Link)?.mayBeReserved.store(true, ordering: .releasing)
-    }
+    core.withLock { $0.reserve(for: lock) }
     // If the promise was canceled before the step was added, the cancellation found no step.
     if core.withLock({ $0.isCancellation }) { cancelStep() }
     return admission

@@ -44,23 +44,17 @@ final class Lifeline: Sendable {
 ///
 /// Not a weak reference, which would make every retain and release of the promise a slow one.
 final class UnstartedRoot: Sendable {
-  /// Owned by this, until `take` passes the reference on.
-  private let core: Atomic<Unmanaged<Core>?>
+  // Accessed only under the lock of this object.
+  nonisolated(unsafe) private var core: Core?
 
-  init(_ core: Core) {
-    self.core = Atomic(.passRetained(core))
-  }
-
-  deinit {
-    take()
-  }
+  init(_ core: Core) { self.core = core }
 
   /// Removes the promise, for the only caller that gets it.
   ///
   /// Call it without locks held.
   @discardableResult
   func take() -> Core? {
-    core.exchange(nil, ordering: .acquiringAndReleasing)?.takeRetainedValue()
+    SharedLocks.withLock(for: self) { core.take() }
   }
 }
 

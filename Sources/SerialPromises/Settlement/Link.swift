@@ -20,19 +20,13 @@ enum LinkKind: UInt8, Sendable {
 class Link: Core, @unchecked Sendable {
   // Sendable as its superclass; each subclass documents its mutable state.
 
-  /// Whether a manager may have reserved this promise.
-  ///
-  /// Only then does the link take the lock to check.
-  let mayBeReserved = Atomic(false)
-
   // Also with a queue: if two threads enqueued handlers, their order would be undefined.
   override var isImmediate: Bool { false }
   override var target: Core? { self }
 
   /// Whether the handler must wait for its turn in a manager although the source is settled.
   final func waitsForTurn(_ source: Core) -> Bool {
-    guard mayBeReserved.load(ordering: .acquiring) else { return false }
-    return withLock { $0.park(at: source) }
+    hasSteps && withLock { $0.park(at: source) }
   }
 
   override var share: ProgressShare {

@@ -297,13 +297,10 @@ struct Settlement {
 
   // MARK: Managers
 
-  /// Reserves the promise for a manager's turn: no other demand starts it.
-  ///
-  /// - Returns: Whether the promise was not started.
-  mutating func reserve(for turn: Locked<SerialOrder>) -> Bool {
-    guard !isDemanded, phase == .pending else { return false }
+  /// Reserves the promise, unless it was started, for a manager's turn: no other demand starts it.
+  mutating func reserve(for turn: Locked<SerialOrder>) {
+    guard !isDemanded, phase == .pending else { return }
     neededExtras.state.turns.append(turn)
-    return true
   }
 
   /// Names the manager whose turn the work of the promise waits for.
@@ -331,7 +328,7 @@ struct Settlement {
     isInStepHandler = true
     // The thread that adds the step may not have reserved the promise yet. Without this, a promise
     // that also waits for another manager would miss this turn.
-    if let turn = scopes.first?.turn, extras?.state.turns.first !== turn { _ = reserve(for: turn) }
+    if let turn = scopes.first?.turn, extras?.state.turns.first !== turn { reserve(for: turn) }
     join(scopes)
   }
 

@@ -111,7 +111,7 @@ struct SettlementUnderTest {
       return text(now > before ? .risen(to: now) : .unchanged, effects)
     case .listen: return listen()
     case .reserve(let manager):
-      _ = settlement.reserve(for: managers[manager])
+      settlement.reserve(for: managers[manager])
       return ""
     case .demandIn(let manager):
       guard let found = settlement.demand(in: [scopes[manager]]) else { return "known" }
