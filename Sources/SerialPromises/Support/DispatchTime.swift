@@ -6,7 +6,8 @@ extension DispatchTime {
   static func after(_ duration: Duration) -> DispatchTime {
     let (seconds, attoseconds) = duration.components
     guard seconds < 1_000_000_000 else { return .distantFuture }
-    let nanoseconds = Int(max(0, seconds)) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
-    return .now() + .nanoseconds(nanoseconds)
+    // Not as one number: an `Int` of a watch has 32 bits.
+    return .now() + .seconds(Int(max(0, seconds)))
+      + .nanoseconds(Int(attoseconds / 1_000_000_000))
   }
 }
