@@ -16,16 +16,15 @@ func layer(_ name: String, dependencies: [Target.Dependency]) -> Target {
 
 let package = Package(
   name: "SerialPromises",
-  // `Atomic` needs these: the library has it in every `then` (`Token`) and every cold chain
-  // (`UnstartedRoot`), and the program where it watches files, with `Mutex`.
-  platforms: [.macOS(.v15), .iOS(.v18)],
+  // The first with `Clock`. `.ci/apple` type-checks for the first two.
+  platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
   products: [
     .library(name: "SerialPromises", targets: ["SerialPromises"]),
     .executable(name: "serialq", targets: ["serialq"]),
   ],
   targets: [
     .target(name: "SerialPromises"),
-    layer("System", dependencies: []),
+    layer("System", dependencies: ["SerialPromises"]),
     layer("Queue", dependencies: ["SerialqSystem"]),
     layer("Runner", dependencies: ["SerialqQueue", "SerialqSystem", "SerialPromises"]),
     layer(
@@ -42,7 +41,8 @@ let package = Package(
       exclude: ["System", "Queue", "Runner", "Watch", "CLI", "Launchers"],
       sources: ["main.swift"]
     ),
-    .target(name: "TestSupport", path: "Tests/TestSupport"),
+    .target(
+      name: "TestSupport", dependencies: ["SerialPromises"], path: "Tests/TestSupport"),
     .testTarget(
       name: "SerialPromisesTests",
       dependencies: ["SerialPromises", "TestSupport"]

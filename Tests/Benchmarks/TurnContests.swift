@@ -1,7 +1,6 @@
 import Dispatch
 import Foundation
 import SerialPromises
-import Synchronization
 
 /// All contests of turns: code that stays in the caller's task.
 func turnContests(_ n: Int) -> [Contest] {
@@ -82,14 +81,14 @@ private struct Way: Sendable {
 
 /// Waits until a number of tasks have begun.
 private final class Start: Sendable {
-  private let missing: Atomic<Int>
+  private let missing: Locked<Int>
 
-  init(_ count: Int) { missing = Atomic(count) }
+  init(_ count: Int) { missing = Locked(count) }
 
-  func begin() { missing.subtract(1, ordering: .relaxed) }
+  func begin() { missing.withLock { $0 -= 1 } }
 
   nonisolated(nonsending) func all() async {
-    while missing.load(ordering: .relaxed) > 0 { await Task.yield() }
+    while missing.withLock({ $0 }) > 0 { await Task.yield() }
   }
 }
 

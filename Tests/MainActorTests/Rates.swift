@@ -1,12 +1,11 @@
 import SerialPromises
-import Synchronization
 import Testing
 
 /// A clock that each sleep moves, without waiting.
 final class JumpingClock: Clock {
   typealias Instant = ContinuousClock.Instant
 
-  private let time = Mutex(ContinuousClock.now)
+  private let time = Locked(ContinuousClock.now)
 
   var now: Instant { time.withLock { $0 } }
   var minimumResolution: Duration { .zero }

@@ -10,6 +10,9 @@ package struct BesideTrait: SuiteTrait, TestScoping {
   package func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
+    guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else {
+      return try await function()
+    }
     try await withTaskExecutorPreference(BesideExecutor.shared) { try await function() }
   }
 }
@@ -18,6 +21,7 @@ extension SuiteTrait where Self == BesideTrait {
   package static var beside: Self { Self() }
 }
 
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 private final class BesideExecutor: TaskExecutor {
   static let shared = BesideExecutor()
 

@@ -9,6 +9,15 @@ package let isSanitized: Bool = {
   return dlsym(program, "__tsan_init") != nil || dlsym(program, "__asan_init") != nil
 }()
 
+/// Whether a task starts on the calling thread, so that tasks start in the order of the calls.
+package let tasksStartHere: Bool = {
+  #if OLDEST_SYSTEMS
+    false
+  #else
+    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) { true } else { false }
+  #endif
+}()
+
 /// The divisor of repetition counts under a sanitizer, unless the long variants run.
 ///
 /// A sanitizer reports races and invalid accesses without a failing schedule, and makes everything

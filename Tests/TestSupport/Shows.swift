@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import SerialPromises
 import Testing
 
 /// Names the guarantees that a test covers.
@@ -41,7 +41,7 @@ package struct Shows: TestTrait, SuiteTrait, TestScoping {
       throw error
     }
     // A line covers all arguments: a run that is killed before the last one appends none.
-    let cases = tally.count.load(ordering: .relaxed)
+    let cases = tally.count.number
     guard testCase == nil, cases > 0, !tally.hasFailed.load(ordering: .relaxed) else { return }
     // A nested suite inherits the trait; its tests belong to the line of the outer suite.
     guard !isOfSuite || outer?.isPart(of: rows) != true else { return }
@@ -65,7 +65,7 @@ extension Trait where Self == Shows {
 
 /// Adds to the case count of the running test; a test that adds none counts as one case.
 package func tally(_ cases: Int) {
-  Tally.current?.count.add(cases, ordering: .relaxed)
+  Tally.current?.count.add(cases)
 }
 
 /// The case count of a running suite, test or argument, and whether a case failed.
@@ -89,8 +89,7 @@ private final class Tally: Sendable {
 
   /// Adds the count of an inner scope; an argument without a count is one case.
   func add(_ inner: Tally, isArgument: Bool) {
-    count.add(
-      max(inner.count.load(ordering: .relaxed), isArgument ? 1 : 0), ordering: .relaxed)
+    count.add(max(inner.count.number, isArgument ? 1 : 0))
     if inner.hasFailed.load(ordering: .relaxed) { hasFailed.store(true, ordering: .relaxed) }
   }
 }

@@ -1,5 +1,5 @@
 #if canImport(Darwin) || KQUEUE
-  import Synchronization
+  import SerialPromises
 
   #if KQUEUE
     // libkqueue on Linux: see KqueueTests.
@@ -48,7 +48,7 @@
     }
 
     private let events: FileDescriptor
-    private let folders: Mutex<[Folder]>
+    private let folders: Locked<[Folder]>
     /// The number of watched files of a folder.
     private static let limit = 64
 
@@ -65,7 +65,7 @@
         opened.append(Folder(path: path, folder: try Watched(path, events)))
         try Self.findFiles(of: &opened[opened.count - 1], events)
       }
-      folders = Mutex(opened)
+      folders = Locked(opened)
     }
 
     /// Becomes readable after a change; for ``waitForInput(on:until:)``.

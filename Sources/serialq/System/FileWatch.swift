@@ -3,7 +3,7 @@
   import Synchronization
 
   /// The descriptor to which the handler of SIGIO writes.
-  private let signaled = Atomic<Int32>(-1)
+  private let signaled = Synchronization.Atomic<Int32>(-1)
 
   /// Wakes when files in a folder are created, grow, are replaced or are deleted, by `inotify(7)` or
   /// by F_NOTIFY of `fcntl(2)`.

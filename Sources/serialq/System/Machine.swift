@@ -1,3 +1,7 @@
+#if canImport(MachO)
+  import MachO
+#endif
+
 /// Properties of this process and of the current boot.
 package enum Machine {
   /// The value of an environment variable, by `getenv(3)`.

@@ -1,5 +1,5 @@
 import Dispatch
-import Synchronization
+import SerialPromises
 
 /// Signals that a thread of its own awaits, by `sigwait(3)`, so that no code runs in a handler.
 ///

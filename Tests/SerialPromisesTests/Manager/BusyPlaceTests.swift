@@ -260,9 +260,12 @@ private actor Suspendable {
   final class Executor: SerialExecutor {
     let queue = DispatchQueue(label: "actor")
 
-    func enqueue(_ job: consuming ExecutorJob) {
-      let job = UnownedJob(job)
+    func enqueue(_ job: UnownedJob) {
       queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
+
+    func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+      UnownedSerialExecutor(ordinary: self)
     }
   }
 

@@ -194,11 +194,15 @@ struct ReferenceModel: Equatable {
   ///
   /// One number, because the search makes and compares millions of keys.
   struct Key: Hashable {
-    private var digits: UInt128 = 1
+    private var high: UInt64 = 0
+    private var low: UInt64 = 1
 
     /// Traps if the digits do not fit.
-    mutating func append(_ digit: Int, below base: UInt128) {
-      digits = digits * base + UInt128(digit)
+    mutating func append(_ digit: Int, below base: UInt64) {
+      let product = low.multipliedFullWidth(by: base)
+      let (sum, carries) = product.low.addingReportingOverflow(UInt64(digit))
+      high = high * base + product.high + (carries ? 1 : 0)
+      low = sum
     }
 
     mutating func append(_ flag: Bool) { append(flag ? 1 : 0, below: 2) }

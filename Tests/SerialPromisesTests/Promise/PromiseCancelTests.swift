@@ -230,7 +230,9 @@ struct PromiseCancelTests {
   }
 
   // Fails if the cancel handler of the task is registered only when the handler suspends.
-  @Test("canceling a promise reaches its handler's task before the task suspends")
+  @Test(
+    "canceling a promise reaches its handler's task before the task suspends",
+    .enabled(if: tasksStartHere))
   func unsuspended() async {
     let (log, source, place) = (Log<Bool>(), Deferred<Int>(), Locked<Promise<Int>?>(nil))
     let promise = source.promise.map { value async in

@@ -5,6 +5,9 @@ import Testing
 
 /// Promises/A+ 2.2.6 and 2.2.7, clause by clause: several handlers, and the result of `then`.
 @Suite(.allShow(Promising.then)) struct PromisesAPlusOrderTests {
+  /// The kinds of handlers in a test of their order: `finally` is the last, and starts a task.
+  private let kinds = tasksStartHere ? 4 : 3
+
   // Fails if a handler that is attached by another is called before the existing ones.
   @Test(
     "2.2.6.1, 2.2.6.2 a handler that is attached in a handler is called last",
@@ -39,7 +42,7 @@ import Testing
     let log = Log<Int>()
     let promise = moment.settling(.success(1)) { promise in
       for index in 0..<100 {
-        switch index % 4 {
+        switch index % kinds {
         case 0: promise.fulfilled { _ in log.append(index) }
         case 1: promise.map { _ in log.append(index) }.start()
         case 2:
@@ -82,7 +85,7 @@ import Testing
     let failure = Result<Int, any Error>.failure(Failed())
     let promise = moment.settling(failure) { promise in
       for index in 0..<100 {
-        switch index % 4 {
+        switch index % kinds {
         case 0: promise.failed { _ in log.append(index) }
         case 1: promise.catch { _ in log.append(index) }
         case 2:

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import TestSupport
 
 @testable import SerialPromises
 
@@ -67,14 +67,14 @@ private final class Meeting: Sendable {
   func wait() {
     // Blocks, because the processors may be busy with other tests.
     condition.lock()
-    let all = whole(arrived.add(1, ordering: .relaxed).newValue)
-    if arrived.load(ordering: .relaxed) == all { condition.broadcast() }
-    while arrived.load(ordering: .relaxed) < all { condition.wait() }
+    let all = whole(arrived.add(1))
+    if arrived.number == all { condition.broadcast() }
+    while arrived.number < all { condition.wait() }
     condition.unlock()
     // They wake one after another, and are to begin together.
-    let present = whole(awake.add(1, ordering: .acquiringAndReleasing).newValue)
+    let present = whole(awake.add(1))
     var spins = 0
-    while awake.load(ordering: .acquiring) < present, spins < 10_000 { spins += 1 }
+    while awake.number < present, spins < 10_000 { spins += 1 }
   }
 
   /// The count at which all threads have come, for one of them.

@@ -14,7 +14,8 @@ final class HostileTextTests: SceneSuite {
   /// The control sequences in the output, except the program's own colors and line ends; a display
   /// also returns to the start of the line.
   private func steering(_ bytes: Bytes, isDrawn: Bool = false) -> [UnicodeScalar] {
-    guard var text = String(validating: bytes, as: UTF8.self) else { return ["\u{FFFD}"] }
+    var text = String(decoding: bytes, as: UTF8.self)
+    guard Bytes(text.utf8) == bytes else { return ["\u{FFFD}"] }
     text = text.replacing(/\x1B\[(0|1|2|31|32|33|36)?m/, with: "").replacing("\r\n", with: "\n")
     if isDrawn { text = text.replacing(/\x1B\[(\d+A|B|K)/, with: "") }
     return text.unicodeScalars.filter { scalar in

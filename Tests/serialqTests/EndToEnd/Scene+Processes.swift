@@ -45,13 +45,19 @@ extension Scene {
     lock.unlock()
   }
 
-  #if os(Linux)
-    /// The live processes of this scene's queues: runners, jobs and all their descendants have its
-    /// spool in their environment.
-    func processes() throws -> Set<Int32> {
+  /// The live processes of this scene's queues: runners, jobs and all their descendants have its
+  /// spool in their environment.
+  ///
+  /// Empty without `/proc`.
+  func processes() throws -> Set<Int32> {
+    #if os(Linux)
       Set(try markedProcesses(with: Bytes("SERIALQ_DIR=") + spool))
-    }
+    #else
+      []
+    #endif
+  }
 
+  #if os(Linux)
     /// Sets how many descriptors a process may have, as `prlimit --nofile=COUNT:`.
     func limitDescriptors(of pid: Int32, to count: UInt) {
       var limit = rlimit()

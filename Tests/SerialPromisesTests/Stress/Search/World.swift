@@ -1,5 +1,5 @@
 import Dispatch
-import Synchronization
+import TestSupport
 
 @testable import SerialPromises
 
@@ -13,10 +13,10 @@ import Synchronization
 final class Population: Sendable {
   private let live = Atomic(0)
 
-  var count: Int { live.load(ordering: .acquiring) }
+  var count: Int { live.number }
 
-  func enter() { live.add(1, ordering: .relaxed) }
-  func leave() { live.subtract(1, ordering: .acquiringAndReleasing) }
+  func enter() { live.add(1) }
+  func leave() { live.add(-1) }
 }
 
 /// The value of each promise of a scenario, and a part of each error; counted, to find leaks.

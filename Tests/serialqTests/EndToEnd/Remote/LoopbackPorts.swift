@@ -1,4 +1,5 @@
-import Synchronization
+import SerialPromises
+import TestSupport
 
 /// Ports of servers on the loopback interface, below those that the system assigns, so that no connection
 /// takes one while it is unused.
@@ -10,6 +11,6 @@ enum LoopbackPorts {
 
   /// Returns the first of four consecutive ports.
   static func nextFour() -> Int {
-    20_000 + 4 * (given.add(1, ordering: .relaxed).oldValue % 3_000)
+    20_000 + 4 * (given.add(1) % 3_000)
   }
 }
