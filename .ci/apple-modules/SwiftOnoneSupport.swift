@@ -1,0 +1,1 @@
+// Imported by whatever is compiled without optimization; needs no declarations.
