@@ -150,8 +150,8 @@ extension Promise {
 
   /// Runs a handler for any outcome, and passes the outcome on.
   ///
-  /// A synchronous handler runs on no thread of the cooperative pool (untested on Apple systems
-  /// before 26, which may start it there), unless it is isolated to an actor.
+  /// A synchronous handler runs on no thread of the cooperative pool, unless it is isolated to an actor, or
+  /// [the system is an older Apple system](doc:StrictConcurrency#Platforms).
   ///
   /// If the new promise is canceled, the handler runs as well, once, and its error is ignored.
   ///

@@ -27,8 +27,9 @@
 /// in that order. A busy queue delays only its own handlers. A handler isolated to an actor, as in code of
 /// the main actor, runs on that actor; others on a thread of the global pool; `on:` selects a dispatch
 /// queue; an asynchronous handler, and any of `finally` without a queue, runs in its own task, and
-/// the next handler starts at its first suspension. A handler that blocks delays the handlers that it made runnable; ``wait(timeout:)``
-/// does not.
+/// the next handler starts at its first suspension, except on
+/// [older Apple systems](doc:StrictConcurrency#Platforms). A handler that blocks delays the handlers that
+/// it made runnable; ``wait(timeout:)`` does not.
 ///
 /// **Failures** propagate down a chain until a handler receives them. An unhandled failure is
 /// reported once, as ``Diagnostic/unhandledFailure(_:_:)``; a cancellation is not.
