@@ -18,6 +18,8 @@ import Testing
       let scene = try Scene()
       let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       let sources = tests.appendingPathComponent("../../../Sources/serialq/System").path
+      // What that layer uses of the library.
+      let library = tests.appendingPathComponent("../../../Sources/SerialPromises/Support").path
       let header = try #require(Tool.kqueue.path())
       let modules = scene.folder.path("modules")
       let watched = scene.folder.path("watched")
@@ -28,10 +30,14 @@ import Testing
       let outcome = try scene.script(
         """
         PATH='\(path)'
-        swiftc -swift-version 6 -package-name serialpromises -D KQUEUE -I '\(modules.text)' \
+        options='-swift-version 6 -package-name serialpromises'
+        swiftc $options -module-name SerialPromises -emit-module -emit-library -static -parse-as-library \
+          -emit-module-path '\(modules.text)/SerialPromises.swiftmodule' -o libSerialPromises.a \
+          '\(library)/Locked.swift' '\(library)/Atomic.swift' >&2 &&
+        swiftc $options -D KQUEUE -I '\(modules.text)' \
           -Xcc -D_GNU_SOURCE -L /usr/local/lib -Xlinker -rpath -Xlinker /usr/local/lib \
           -module-name Driver -o driver $(find '\(sources)' -name '*.swift') \
-          '\(tests.path)/Kqueue/main.swift' >&2 && ./driver '\(watched.text)'
+          '\(tests.path)/Kqueue/main.swift' libSerialPromises.a >&2 && ./driver '\(watched.text)'
         """)
       #expect(outcome.text == "")
       #expect(outcome.code == 0, "\(outcome.errorText)")
