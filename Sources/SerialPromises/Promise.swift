@@ -270,7 +270,8 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   }
 }
 
-// The bodies of a promise, and the same of any isolation: see `unisolated`.
+// The bodies of a promise, and the same of any isolation. `unisolated` would pass the first in a general form,
+// with which a promise as a step costs 5 % more instructions, and the second has two parameters.
 
 private struct Body<Value: Sendable> {
   let start: @Sendable (Deferred<Value>) throws -> Void

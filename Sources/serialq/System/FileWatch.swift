@@ -3,6 +3,8 @@
   import Synchronization
 
   /// The descriptor to which the handler of SIGIO writes.
+  ///
+  /// Not the library's type, of which one form takes a lock: the handler could interrupt its holder.
   private let signaled = Synchronization.Atomic<Int32>(-1)
 
   /// Wakes when files in a folder are created, grow, are replaced or are deleted, by `inotify(7)` or
