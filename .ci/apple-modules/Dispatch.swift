@@ -12,7 +12,6 @@ public final class DispatchQueue: DispatchObject, @unchecked Sendable {
     public let rawValue: UInt64
     public init(rawValue: UInt64) { self.rawValue = rawValue }
     public static let concurrent = Attributes(rawValue: 1)
-    public static let initiallyInactive = Attributes(rawValue: 2)
   }
   public enum AutoreleaseFrequency: Sendable { case inherit, workItem, never }
 
@@ -30,10 +29,6 @@ public final class DispatchQueue: DispatchObject, @unchecked Sendable {
   public func setSpecific<T>(key: DispatchSpecificKey<T>, value: T?) {}
   public func async(
     group: DispatchGroup? = nil, qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [],
-    execute work: @escaping @Sendable @convention(block) () -> Void
-  ) {}
-  public func asyncAfter(
-    deadline: DispatchTime, qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [],
     execute work: @escaping @Sendable @convention(block) () -> Void
   ) {}
   public func sync<T>(execute work: () throws -> T) rethrows -> T { try work() }
@@ -97,7 +92,6 @@ public func + (time: DispatchTime, interval: DispatchTimeInterval) -> DispatchTi
 
 public protocol DispatchSourceProtocol: AnyObject {
   func setEventHandler(handler: (@convention(block) () -> Void)?)
-  func setCancelHandler(handler: (@convention(block) () -> Void)?)
   func activate()
   func resume()
   func cancel()
@@ -125,7 +119,6 @@ public final class DispatchSource: DispatchObject, DispatchSourceTimer {
     -> any DispatchSourceTimer
   { DispatchSource() }
   public func setEventHandler(handler: (@convention(block) () -> Void)?) {}
-  public func setCancelHandler(handler: (@convention(block) () -> Void)?) {}
   public func cancel() {}
   public func schedule(
     deadline: DispatchTime, repeating interval: DispatchTimeInterval, leeway: DispatchTimeInterval
