@@ -168,15 +168,15 @@ public final class Deferred<Value: Sendable>: Sendable {
   ///
   /// - Parameter fraction: The progress from 0 to 1.
   public func progress(_ fraction: Double) {
-    let (change, consequences, current, wasCancelled) = core.withLock { settlement in
-      let (change, consequences) = settlement.report(fraction)
-      return (change, consequences, settlement.progress, settlement.wasCancelled)
+    let (change, effects, current, wasCancelled) = core.withLock { settlement in
+      let (change, effects) = settlement.report(fraction)
+      return (change, effects, settlement.progress, settlement.wasCancelled)
     }
     if change == .refused, !wasCancelled {
       core.origin.report(
         .promiseProgressIgnored(core.origin.identity, current: current, reported: fraction))
     }
-    core.carryOut(consequences)
+    core.carryOut(effects)
   }
 
   /// Registers a cancel handler.

@@ -57,7 +57,7 @@ extension PromiseManager: CustomStringConvertible {
   public var description: String {
     let (running, waiting, isPaused, isClosed, isThrottled, failure) = order.withLock {
       (
-        $0.runningStep, $0.waitingCount, $0.isPaused, $0.isClosed, $0.phase == .throttled,
+        $0.runningStep, $0.waitingCount, $0.isPaused, $0.isClosed, $0.throttledWait != nil,
         $0.failure
       )
     }

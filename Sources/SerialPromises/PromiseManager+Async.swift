@@ -158,7 +158,7 @@ extension PromiseManager {
 
   private func withdraw(_ ticket: Locked<Waiters.Ticket?>) {
     guard let ticket = ticket.withLock({ $0 }) else { return }
-    order.withLock { $0.stopWaiting(ticket) }?()
+    order.withLock { $0.line.waiters.remove(ticket) }?()
   }
 
   /// Adds a step made from a closure, when the queue has room for it.
@@ -249,10 +249,10 @@ extension PromiseManager {
   /// Removes the step of a canceled adder, unless there was room for it.
   private func unpark(_ handle: Locked<StepHandle?>) {
     guard let handle = handle.withLock({ $0 }) else { return }
-    order.transition { order, consequences in
+    order.transition { order in
       // With room, the step stays in the queue, and the adder returns its handle.
-      guard order.backpressure.isParked(handle.id) else { return }
-      order.cancel(handle.id, handle.record, &consequences)
+      guard order.line.backpressure.isParked(handle.id) else { return }
+      order.cancel(handle.id, handle.record)
     }
   }
 
@@ -262,11 +262,10 @@ extension PromiseManager {
   ) {
     let asking = RunningStep.deadlockedStep(order)
     let work = step.workOfTurn
-    let admission = record(of: step).enter { record, order, consequences in
-      if let asking, !order.hasRoom, !order.isClosed { return .refused(.deadlock(asking)) }
+    let admission = record(of: step).enter { record, order in
+      if let asking, !order.line.hasRoom, !order.isClosed { return .refused(.deadlock(asking)) }
       let admission = order.addWhenRoom(
-        work, record, lock: self.order, owner: self, admitted: { resume(.success($0)) },
-        &consequences)
+        work, record, lock: self.order, owner: self, admitted: { resume(.success($0)) })
       // Before the adder can be notified, because it reads the handle.
       if case .entered(let record, let id, _) = admission {
         handle.withLock { $0 = StepHandle(record: record, id: id) }

@@ -7,7 +7,7 @@ extension PromiseManager {
   /// let backlog = "\(manager.waitingCount) to go"  // 1 to go
   /// ```
   public func pause() {
-    order.transition { $0.pause(for: self, &$1) }
+    order.transition { $0.pause(for: self) }
   }
 
   /// Resumes the queue after `pause()`, or after a failure that stopped it, and clears the failure.
@@ -23,9 +23,7 @@ extension PromiseManager {
   /// }
   /// ```
   public func resume() {
-    let (claims, failure) = order.withLock { $0.resume(for: self) }
-    withExtendedLifetime(failure) {}
-    if claims { startTurn() }
+    if order.transition({ $0.resume(for: self) }) { startTurn() }
   }
 
   /// Whether the queue is paused.
@@ -133,7 +131,7 @@ extension PromiseManager {
   /// await manager.idle()  // the running step has ended
   /// ```
   public func cancelAll() {
-    order.transition { _ = $0.cancelAll(&$1) }
+    order.transition { _ = $0.cancelAll() }
   }
 
   /// Cancels the waiting steps, but not the running one.
@@ -146,7 +144,7 @@ extension PromiseManager {
   /// await manager.idle()  // the running step has ended, in its own time
   /// ```
   public func cancelWaiting() {
-    order.transition { $0.cancelNotBegun(&$1) }
+    order.transition { $0.cancelNotBegun() }
   }
 
   /// Cancels all steps, and ends the running one without its `then` if it takes longer than a grace
@@ -165,7 +163,7 @@ extension PromiseManager {
   ///   - grace: The time after which the running step ends without its `then`.
   ///   - clock: The clock that measures the grace period.
   public func cancelAll(grace: Duration, clock: some Clock<Duration> = ContinuousClock()) {
-    let running = order.transition { $0.cancelAll(&$1) }
+    let running = order.transition { $0.cancelAll() }
     if let running { order.endCancelled(running, after: grace, on: clock) }
   }
 }
@@ -173,10 +171,10 @@ extension PromiseManager {
 extension Locked where State == SerialOrder {
   /// Breaks the cycles from the lock, over the queue, its segments, records and token, to the lock.
   func invalidate() {
-    transition { $0.invalidate(&$1) }
+    transition { $0.invalidate() }
     // Not before: steps whose work was canceled have ended now, and sent their event.
-    transition { $0.endEvents(&$1) }
+    transition { $0.line.endEvents() }
     // Each segment is released after the lock.
-    while withLock({ $0.removeSegment() }) != nil {}
+    while withLock({ $0.line.queue.removeSegment() }) != nil {}
   }
 }

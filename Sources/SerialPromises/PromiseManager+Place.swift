@@ -49,8 +49,8 @@ extension PromiseManager {
     _ step: Step, at place: StepPlace = .last, reportsRefusal: Bool = true
   ) -> StepHandle {
     var work: Work? = step.workOfTurn
-    let admission = record(of: step).enter { record, order, consequences in
-      order.add(&work, record, at: place, lock: self.order, owner: self, &consequences)
+    let admission = record(of: step).enter { record, order in
+      order.add(&work, record, at: place, lock: self.order, owner: self)
     }
     return accept(admission, name: step.name, reportsRefusal: reportsRefusal)
   }
@@ -84,10 +84,6 @@ extension StepHandle {
   /// - Returns: Whether the step was waiting; otherwise the call has no effect.
   @discardableResult
   public func move(to place: StepPlace) -> Bool {
-    record.lock.transition { order, consequences in
-      guard order.move(id, record, to: place) != nil else { return false }
-      order.takeBackElsewhere(&consequences)
-      return true
-    }
+    record.lock.transition { $0.move(id, record, to: place) != nil }
   }
 }

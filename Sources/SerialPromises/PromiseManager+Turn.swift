@@ -99,7 +99,7 @@ extension PromiseManager {
   @usableFromInline
   func takeTurn(_ name: String?) throws -> TakenTurn? {
     try Task.checkCancellation()
-    guard name == nil, limit == nil, let id = order.transition({ $0.grantAtOnce(order, &$1) })
+    guard name == nil, limit == nil, let id = order.transition({ $0.grantAtOnce(order) })
     else { return nil }
     return TakenTurn(id: id, caller: nil)
   }

@@ -153,9 +153,7 @@ public final class PromiseManager: StepRunner {
   private func enter(_ work: consuming Work, _ record: StepRecord?) -> SerialOrder.Admission {
     // Moved into the queue, which avoids a retain and a release of the closure.
     var work: Work? = work.marked()
-    return order.transition { order, consequences in
-      order.add(&work, record, lock: self.order, owner: self, &consequences)
-    }
+    return order.transition { $0.add(&work, record, lock: order, owner: self) }
   }
 
   @inline(__always)
@@ -184,7 +182,7 @@ public final class PromiseManager: StepRunner {
   @inline(never)
   func startTurn(only id: Int? = nil) {
     guard runsOnThisThread else { return continueElsewhere() }
-    guard Task.isCurrent else { return drain(id == SerialOrder.noStep ? .insideThen : .all) }
+    guard Task.isCurrent else { return drain(.all) }
     // A handler would inherit the task-local values, priority and cancellation of the task, and
     // occupy a thread of the cooperative pool. The task may belong to the previous step, or to a
     // step of another manager.
@@ -192,7 +190,7 @@ public final class PromiseManager: StepRunner {
   }
 
   // In a task runs no handler. If none waits, no dispatch is needed.
-  func continueTurn() { startTurn(only: SerialOrder.noStep) }
+  func continueTurn() { drain(runsOnThisThread && !Task.isCurrent ? .insideThen : .none) }
 
   func continueTurn(
     _ turn: inout SerialOrder.Turn, _ token: inout Token?, _ reach: SerialOrder.Reach
@@ -219,10 +217,9 @@ public final class PromiseManager: StepRunner {
   /// - Parameter reach: The handlers that may run here.
   private func drain(_ reach: SerialOrder.Reach) {
     var token: Token?
-    var turn = order.transition { order, consequences in
-      order.beginTurn(reach, on: ThreadIdentity())
-      let turn = order.next(&consequences)
-      if case .run = turn.move { token = order.takeToken() }
+    var turn = order.transition { order in
+      let turn = order.next(reach, on: ThreadIdentity())
+      if case .run = turn.move { token = order.spareToken.take() }
       return turn
     }
     drain(&turn, &token, reach)
@@ -242,26 +239,19 @@ public final class PromiseManager: StepRunner {
       switch turn.move {
       case .run:
         clock.handlerBegins(now: Self.now)
-        turn = run(turn, &token, &clock)
+        turn = run(turn, &token, &clock, &reach, on: thread)
       case .grant:
         limit?(order, turn.id)
         turn.waiter?.resume(returning: true)
         return
       case .again:
-        turn = order.transition { order, consequences in
-          order.repeatTurn(reach, on: thread)
-          return order.next(&consequences)
-        }
+        turn = order.transition { $0.next(reach, on: thread) }
       case .readTime:
         turn = next(reach, on: thread)
-      case .handOver(let ticket):
-        return send(to: .queue(queue ?? .global()), ticket)
-      case .goToActor(let ticket):
-        guard isOnActor(of: turn, reach), !clock.isOver else {
-          return send(to: HandlerPlace(isolation: turn.isolation), ticket)
-        }
-        let arrived = order.transition { order, consequences in
-          order.arrive(ticket, on: thread).map { ($0.reach, order.next(&consequences)) }
+      case .depart(let ticket):
+        guard isOnActor(of: turn, reach) else { return send(to: place(of: turn), ticket) }
+        let arrived = order.transition { order in
+          order.arrive(ticket).map { ($0.reach, order.next($0.reach, on: thread)) }
         }
         guard let arrived else { return }
         (reach, turn) = arrived
@@ -279,16 +269,13 @@ public final class PromiseManager: StepRunner {
     guard let stopwatch else { preconditionFailure("a manager with a rate has a stopwatch") }
     // Before the lock: the clock may be a user's.
     let time = stopwatch.elapsed()
-    let (turn, wait, memory) = order.transition { order, consequences in
-      // Repeated, because the step may have been canceled since.
-      order.repeatTurn(reach, on: thread)
-      let turn = order.next(at: time, &consequences)
-      return (turn, order.throttledWait, order.memory)
+    let (turn, wait, memory) = order.transition { order in
+      (order.next(reach, on: thread, at: time), order.throttledWait, order.memory)
     }
     if let wait {
       let timer = stopwatch.timer(wait.duration) { [order] _ in
         // A wait that the clock cannot measure counts as finished.
-        let result = order.transition { $0.waited(wait.ticket, &$1) }
+        let result = order.transition { $0.waited(wait.ticket) }
         // On this thread, which runs no task and no other code.
         if case .claimed(let manager?) = result { manager.continueTurn() }
       }
@@ -310,12 +297,16 @@ public final class PromiseManager: StepRunner {
   private func isOnActor(of turn: SerialOrder.Turn, _ reach: SerialOrder.Reach) -> Bool {
     guard MainQueue.is(turn.isolation), MainQueue.isCurrent else { return false }
     return switch reach {
-    case .insideThen: false
+    case .none, .insideThen: false
     // In a task, only the step that the task has added: as in `startTurn`.
-    case .only(turn.id): true
-    case .only: false
-    case .allowance, .onActor: !Task.isCurrent
+    case .only(let id): id == turn.id
+    case .all, .onActor: !Task.isCurrent
     }
+  }
+
+  /// Where the next step runs: on its actor, or on the queue for handlers.
+  private func place(of turn: SerialOrder.Turn) -> HandlerPlace {
+    turn.isolation.map { HandlerPlace(isolation: $0) } ?? .queue(queue ?? .global())
   }
 
   /// Sends the claim to where the next step runs.
@@ -325,10 +316,10 @@ public final class PromiseManager: StepRunner {
   private func send(to place: HandlerPlace, _ ticket: Int) {
     place.call { [order] in
       var token: Token?
-      let arrived = order.transition { order, consequences in
-        order.arrive(ticket, on: ThreadIdentity()).map { reach, manager in
-          let turn = order.next(&consequences)
-          if case .run = turn.move { token = order.takeToken() }
+      let arrived = order.transition { order in
+        order.arrive(ticket).map { reach, manager in
+          let turn = order.next(reach, on: ThreadIdentity())
+          if case .run = turn.move { token = order.spareToken.take() }
           return (turn, reach, manager)
         }
       }
@@ -341,7 +332,8 @@ public final class PromiseManager: StepRunner {
 
   @inline(__always)
   private func run(
-    _ turn: SerialOrder.Turn, _ token: inout Token?, _ clock: inout TurnClock
+    _ turn: SerialOrder.Turn, _ token: inout Token?, _ clock: inout TurnClock,
+    _ reach: inout SerialOrder.Reach, on thread: ThreadIdentity
   ) -> SerialOrder.Turn {
     // Reuses a token for many steps, as long as each releases it.
     let then = Then(token: token.take() ?? Token(lock: order, id: turn.id))
@@ -352,24 +344,22 @@ public final class PromiseManager: StepRunner {
     }
     turn.work?.call(then)
     token = (consume then).token
-    let isOver = clock.handlerReturned(now: Self.now)
+    if clock.handlerReturned(now: Self.now) { reach = .none }
     if isOnlyReference(&token) {
       // No other reference exists, so `then` can no longer be called.
       let wasCalled = token?.isCalled ?? false
-      return order.transition { order, consequences in
-        if isOver { order.endTurn() }
-        let turn = order.handlerReturned(wasCalled ? .called : .dropped, &consequences)
+      return order.transition { order in
+        let turn = order.handlerReturned(wasCalled ? .called : .dropped, reach, on: thread)
         switch turn.move {
-        case .leave, .grant: order.keepToken(&token)
-        case .run, .again, .readTime, .handOver, .goToActor: break
+        case .leave, .grant: order.spareToken.keep(&token)
+        case .run, .again, .readTime, .depart: break
         }
         return turn
       }
     }
     let wasCalled = token?.callUnderLock() ?? false
-    let turn = order.transition { order, consequences in
-      if isOver { order.endTurn() }
-      return order.handlerReturned(wasCalled ? .called : .awaited, &consequences)
+    let turn = order.transition {
+      $0.handlerReturned(wasCalled ? .called : .awaited, reach, on: thread)
     }
     // Released after the transition: if this is the last reference, and `then` was not called,
     // its `deinit` finds the step waiting for `then` and fails it.

@@ -67,7 +67,7 @@ public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
   deinit {
     // Otherwise one that is paused would retain itself for ever.
     for entry in state.withLock({ $0.entries.values.map { $0 } }) {
-      entry.manager?.order.transition { $0.release(entry.removal, &$1) }
+      entry.manager?.order.transition { $0.release(entry.removal) }
     }
   }
 
@@ -91,7 +91,7 @@ public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
       state.made += 1
       // Before another thread sees it.
       made.order.withLock { order in
-        order.retain(removal)
+        order.retention.accompany(removal)
         if state.isClosed { order.close(for: nil) }
       }
       return made

@@ -247,10 +247,10 @@ final class PromiseStepRecord: StepRecord, @unchecked Sendable {
   /// - Parameter enter: Adds the step with this record, under the lock.
   /// - Returns: The result of `enter`. A refusal does not change the promise.
   override func enter(
-    _ enter: (StepRecord, inout SerialOrder, inout Consequences?) -> SerialOrder.Admission
+    _ enter: (StepRecord, inout SerialOrder) -> SerialOrder.Admission
   ) -> SerialOrder.Admission {
-    let (admission, core) = lock.transition { order, consequences in
-      let admission = enter(self, &order, &consequences)
+    let (admission, core) = lock.transition { order in
+      let admission = enter(self, &order)
       if case .entered(_, let id, _) = admission { self.id = id }
       return (admission, promise?.core)
     }
@@ -268,7 +268,7 @@ final class PromiseStepRecord: StepRecord, @unchecked Sendable {
 
   fileprivate func cancelStep() {
     // Without a segment before the addition: nothing is canceled.
-    lock.transition { $0.cancel(id, self, &$1) }
+    lock.transition { $0.cancel(id, self) }
   }
 
   /// Ends the reservation.
@@ -355,6 +355,6 @@ private final class StepEnd: Reaction {
   override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
     // Two threads may propagate the progress of two promises in any order.
     guard let token = SharedLocks.withLock(for: self, { work })?.then.token else { return }
-    token.lock.withLock { _ = $0.report(fraction, of: token.id) }
+    token.lock.withLock { _ = $0.supervision(of: token.id)?.progress.report(fraction) }
   }
 }

@@ -43,12 +43,12 @@ extension Locked where State == SerialOrder {
     let timer = Timer(after: duration, on: clock) { failure in
       let error: any Error = failure ?? PromiseError.timedOut(duration)
       let result =
-        self.transition { $0.timeOut(id: id, error: error, abandoning: abandoning, &$1) }
+        self.transition { $0.timeOut(id: id, error: error, abandoning: abandoning) }
         // In a second transition, because the first calls the cancel handlers after unlocking: an
         // observer of the outcome on another thread would race with them.
-        ?? self.transition { $0.timedOut(id: id, &$1) }
+        ?? self.transition { $0.timedOut(id: id) }
       if case .claimed(let manager?) = result { manager.continueElsewhere() }
     }
-    withLock { $0.keep(timer, untilEndOf: id) }
+    withLock { $0.supervision(of: id)?.timers.append(timer) }
   }
 }

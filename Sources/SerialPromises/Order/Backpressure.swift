@@ -21,6 +21,9 @@ struct Backpressure {
     self.capacity = capacity
   }
 
+  /// Whether the capacity allows another waiting step.
+  func hasRoom(beside waitingCount: Int) -> Bool { capacity.map { waitingCount < $0 } ?? true }
+
   /// The number of adders that wait.
   var parked: Int { line.count }
 
@@ -37,8 +40,14 @@ struct Backpressure {
   /// - Returns: The callback of the adder, if it was waiting for room.
   mutating func unpark(_ id: Int) -> Admitted? { line.removeValue(forKey: id) }
 
+  /// Admits an adder after step `id` has left, or when it is about to run.
+  mutating func left(_ id: Int, _ effects: inout Effects) {
+    // A step that was itself parked, and was moved, leaves no room behind.
+    if let admitted = unpark(id) ?? admitFirst() { effects.call { admitted(true) } }
+  }
+
   /// - Returns: The callback of the oldest waiting adder.
-  mutating func admitFirst() -> Admitted? {
+  private mutating func admitFirst() -> Admitted? {
     while !line.isEmpty {
       defer { first += 1 }
       if let admitted = line.removeValue(forKey: first) { return admitted }

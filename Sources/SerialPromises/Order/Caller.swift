@@ -28,17 +28,16 @@ class Caller: StepRecord, @unchecked Sendable {
   /// - Throws: Why the step was refused.
   func enter(_ manager: any StepRunner, at place: StepPlace) throws(PromiseError) -> Bool {
     var turn = SerialOrder.Turn()
-    let result = lock.transition { order, consequences -> Result<Bool, PromiseError> in
+    let result = lock.transition { order -> Result<Bool, PromiseError> in
       var work: Work?
-      switch order.add(&work, self, at: place, lock: lock, owner: manager, &consequences) {
+      switch order.add(&work, self, at: place, lock: lock, owner: manager) {
       case .refused(let error): return .failure(error)
       case .entered(_, let id, let claims):
         self.id = id
         // Under the same lock: on an idle manager, the task does not wait.
         // What the addition caused only wakes listeners, so it need not come first.
         if claims {
-          order.beginTurn(.none, on: ThreadIdentity())
-          turn = order.next(&consequences)
+          turn = order.next(.none, on: ThreadIdentity())
           // The code of a turn follows in this task, without a suspension.
           hasBegun = hasTurn && endsItself
         }
@@ -85,7 +84,7 @@ class Caller: StepRecord, @unchecked Sendable {
   }
 
   /// Cancels the step after its task was canceled.
-  func cancel() { lock.transition { $0.cancel(id, self, &$1) } }
+  func cancel() { lock.transition { $0.cancel(id, self) } }
 }
 
 extension Locked where State == SerialOrder {
@@ -102,14 +101,14 @@ extension Locked where State == SerialOrder {
     of manager: (any StepRunner)? = nil, store: () -> Void = {}
   ) {
     var turn = SerialOrder.Turn()
-    let manager = transition { order, consequences -> (any StepRunner)? in
+    let manager = transition { order -> (any StepRunner)? in
       store()
-      if let manager { order.own(manager) }
-      if isCancellation { order.workCancelled(id, &consequences) }
-      guard case .claimed(let manager) = order.then(id: id, error: error, &consequences) else {
+      if let manager { order.retention.retain(manager) }
+      if isCancellation { order.workCancelled(id) }
+      guard case .claimed(let manager) = order.then(id: id, error: error) else {
         return nil
       }
-      turn = order.nextInTask(&consequences)
+      turn = order.nextInTask()
       return manager
     }
     var token: Token?

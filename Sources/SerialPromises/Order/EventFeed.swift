@@ -24,24 +24,24 @@ final class EventFeed {
   }
 
   /// Ends the sequences after their buffered events.
-  func end(_ consequences: inout Consequences?) {
-    for buffer in buffers { buffer.end(&consequences) }
+  func end(_ effects: inout Effects) {
+    for buffer in buffers { buffer.end(&effects) }
   }
 
-  func append(_ event: StepEvent, _ consequences: inout Consequences?) {
-    for buffer in buffers { buffer.append(event, &consequences) }
+  func append(_ event: StepEvent, _ effects: inout Effects) {
+    for buffer in buffers { buffer.append(event, &effects) }
   }
 
-  func began(_ step: StepIdentity, _ consequences: inout Consequences?) {
+  func began(_ step: StepIdentity, _ effects: inout Effects) {
     began = now()
-    append(.started(step), &consequences)
+    append(.started(step), &effects)
   }
 
   func ended(
-    _ step: StepIdentity, _ outcome: StepOutcome, _ consequences: inout Consequences?
+    _ step: StepIdentity, _ outcome: StepOutcome, _ effects: inout Effects
   ) {
     let duration = began.map { $0.duration(to: now()) }
-    append(.finished(step, outcome, duration: duration), &consequences)
+    append(.finished(step, outcome, duration: duration), &effects)
     began = nil
   }
 }
@@ -64,14 +64,14 @@ final class EventBuffer {
   /// The number of buffered events.
   var count: Int { events.count }
 
-  func append(_ event: StepEvent, _ consequences: inout Consequences?) {
+  func append(_ event: StepEvent, _ effects: inout Effects) {
     if let listener = waiting.popFirst() {
-      return consequences.needed.wake { listener.resume(returning: event) }
+      return effects.wake { listener.resume(returning: event) }
     }
     events.append(event)
     guard events.count > limit, let dropped = events.popFirst() else { return }
     // The release of its error may run user code.
-    if case .finished(_, .failed, _) = dropped { consequences.needed.release(dropped) }
+    if case .finished(_, .failed, _) = dropped { effects.release(dropped) }
   }
 
   /// The next event, or nil in the optional at the end of the sequence.
@@ -85,10 +85,10 @@ final class EventBuffer {
   }
 
   /// Ends the sequence after its buffered events.
-  func end(_ consequences: inout Consequences?) {
+  func end(_ effects: inout Effects) {
     isEnded = true
     while let listener = waiting.popFirst() {
-      consequences.needed.wake { listener.resume(returning: nil) }
+      effects.wake { listener.resume(returning: nil) }
     }
   }
 
@@ -109,7 +109,7 @@ final class EventListener: @unchecked Sendable {
   init(_ lock: Locked<SerialOrder>, limit: Int) {
     self.lock = lock
     buffer = EventBuffer(limit: limit)
-    lock.withLock { [buffer] in $0.listen(buffer) { .now } }
+    lock.withLock { [buffer] in $0.line.listen(buffer) { .now } }
   }
 
   deinit {
@@ -126,10 +126,6 @@ final class EventListener: @unchecked Sendable {
 
   /// Ends the sequence immediately and discards its buffered events.
   func cancel() {
-    lock.transition { order, consequences in
-      order.stopListening(buffer)
-      buffer.end(&consequences)
-      consequences.needed.release(buffer.removeAll())
-    }
+    lock.transition { $0.line.stopListening(buffer) }
   }
 }

@@ -33,6 +33,9 @@ struct Slot {
   /// After the step has ended, the record remains only if it has a name, for diagnostics.
   var record: StepRecord?
 
+  /// Whether the handler belongs to an actor.
+  var isOfActor: Bool { record?.isolation != nil }
+
   enum Stage: UInt8 {
     /// → running, leaving, over, moved
     case waiting

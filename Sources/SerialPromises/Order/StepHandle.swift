@@ -103,9 +103,7 @@ public struct StepHandle: Sendable {
   /// handle.cancel()  // while it waits: `upload` is never called
   /// ```
   public func cancel() {
-    record.lock.transition { order, consequences in
-      order.cancel(id, record, &consequences)
-    }
+    record.lock.transition { $0.cancel(id, record) }
   }
 
   /// Cancels the step, and ends it without its `then` if it takes longer than a grace period.
@@ -125,8 +123,8 @@ public struct StepHandle: Sendable {
   ///   - grace: The time after which the step ends without its `then`.
   ///   - clock: The clock that measures the grace period.
   public func cancel(grace: Duration, clock: some Clock<Duration> = ContinuousClock()) {
-    let isRunning = record.lock.transition { order, consequences in
-      order.cancel(id, record, &consequences)
+    let isRunning = record.lock.transition { order in
+      order.cancel(id, record)
       // A step that has timed out has an outcome, and may still run.
       return order.isRunning(id)
     }
@@ -135,7 +133,7 @@ public struct StepHandle: Sendable {
 
   /// Registers a callback for the end of the step; calls it immediately if the step has ended.
   func observe(_ observer: @escaping @Sendable (StepOutcome) -> Void) {
-    let outcome = record.lock.withLock { $0.observe(id, record, observer) }
+    let outcome = record.lock.withLock { $0.line.observe(id, record, observer) }
     guard let outcome else { return }
     if case .failed = outcome { record.receiveFailure() }
     observer(outcome)
@@ -147,9 +145,9 @@ extension Locked where State == SerialOrder {
   func endCancelled(_ id: Int, after grace: Duration, on clock: some Clock<Duration>) {
     // A grace period that cannot be measured counts as passed.
     let timer = Timer(after: grace, on: clock) { _ in
-      let result = self.transition { $0.endCancelled(id: id, &$1) }
+      let result = self.transition { $0.endCancelled(id: id) }
       if case .claimed(let manager?) = result { manager.continueElsewhere() }
     }
-    withLock { $0.keep(timer, untilEndOf: id) }
+    withLock { $0.supervision(of: id)?.timers.append(timer) }
   }
 }

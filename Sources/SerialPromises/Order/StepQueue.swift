@@ -34,6 +34,9 @@ struct StepQueue {
   /// The number of the next step to be added.
   private(set) var end = 1
 
+  /// The number of waiting steps, without the canceled ones.
+  private(set) var waitingCount = 0
+
   /// The record shared by the handles of plain steps.
   ///
   /// Most handles are discarded immediately, and the next step reuses the record. Another reference
@@ -56,6 +59,11 @@ struct StepQueue {
     return headSlots + (first - headBase)
   }
 
+  /// The record of the first slot, if there is one.
+  ///
+  /// Requires the same.
+  var firstRecord: StepRecord? { firstSlot.pointee.record }
+
   /// Appends a running step without a record to an empty queue, if that takes only a slot.
   mutating func appendRunning() -> Bool {
     guard first == end, headEnd > end, tailEnd != end,
@@ -77,6 +85,7 @@ struct StepQueue {
     guard let tailSlotsEnd else { preconditionFailure("there is a segment with room now") }
     let slot = tailSlotsEnd + (end - tailEnd)
     swap(&slot.pointee.work, &work)
+    waitingCount += 1
     // Users of the last handle mutate it only under the lock, so that reuse is free of races.
     if record == nil, isKnownUniquelyReferenced(&spare), let spare {
       end += 1
@@ -202,7 +211,20 @@ struct StepQueue {
     if segment === head { headEnd = id }
   }
 
-  mutating func popFirst() {
+  /// Makes the first step the running one.
+  ///
+  /// Requires a preceding `skipVacant`.
+  ///
+  /// - Returns: Its handler.
+  mutating func begin() -> Work? {
+    waitingCount -= 1
+    firstSlot.pointee.stage = .running
+    return firstSlot.pointee.work.take()
+  }
+
+  /// Removes the running step.
+  mutating func endFirst() {
+    firstSlot.pointee.stage = .over
     first += 1
   }
 
@@ -217,7 +239,7 @@ struct StepQueue {
     while true {
       if let released = removePoppedSegment() { return released }
       if firstSlot.pointee.stage == .waiting { return nil }
-      popFirst()
+      first += 1
     }
   }
 
@@ -231,12 +253,16 @@ struct StepQueue {
     return head
   }
 
-  /// Records that a waiting step was canceled or moved.
+  /// Records that a waiting step was canceled.
   ///
-  /// Removes its segment if all of its steps are gone.
-  ///
-  /// - Returns: The segment, to release after the lock is released.
-  mutating func leave(_ segment: Segment) -> Segment? {
+  /// - Returns: The segment if it was removed, to release after the lock is released.
+  mutating func cancelled(in segment: Segment) -> Segment? {
+    waitingCount -= 1
+    return leave(segment)
+  }
+
+  /// Removes a segment if all of its steps are canceled or moved, as another one is now.
+  private mutating func leave(_ segment: Segment) -> Segment? {
     segment.vacantCount += 1
     guard segment.vacantCount == segment.end - segment.base, segment.next != nil else { return nil }
     unlink(segment)
@@ -302,6 +328,36 @@ extension StepQueue {
     case last
     /// Before another waiting step, in its segment.
     case before(Int, Segment)
+  }
+
+  /// Moves step `id`, if it waits.
+  ///
+  /// - Parameters:
+  ///   - id: The step.
+  ///   - record: Its record.
+  ///   - place: Its new place.
+  ///   - isRunning: Whether the first step runs.
+  /// - Returns: The number of visited slots, for tests: bounded by a few segments, independent of
+  ///   the number of waiting steps. Nil if the step does not wait.
+  @discardableResult
+  mutating func move(
+    _ id: Int, _ record: StepRecord, to place: StepPlace, isRunning: Bool
+  ) -> Int? {
+    guard let segment = record.segmentOfWaiting(id) else { return nil }
+    // Without another waiting step, all places are equal.
+    guard waitingCount > 1 else { return 0 }
+    switch place {
+    case .last:
+      return move(id, in: segment, to: .last)
+    // Compares the locks first: this lock does not protect the record of another manager's step.
+    case .before(let other) where other.record.lock === record.lock:
+      if other.id == id { return 0 }
+      if let neighbor = other.record.segmentOfWaiting(other.id) {
+        return move(id, in: segment, to: .before(other.id, neighbor))
+      }
+    case .first, .before: break
+    }
+    return move(id, in: segment, to: .first(isRunning: isRunning))
   }
 
   /// Moves a waiting step to a segment of its own, with the same number.

@@ -49,9 +49,9 @@ class StepRecord: @unchecked Sendable {
   /// - Parameter enter: Adds it with this record, under the lock.
   /// - Returns: The result of `enter`.
   func enter(
-    _ enter: (StepRecord, inout SerialOrder, inout Consequences?) -> SerialOrder.Admission
+    _ enter: (StepRecord, inout SerialOrder) -> SerialOrder.Admission
   ) -> SerialOrder.Admission {
-    lock.transition { enter(self, &$0, &$1) }
+    lock.transition { enter(self, &$0) }
   }
 
   /// Whether this needs the following calls: it is the work of the step, or reserves a promise for it.
@@ -106,6 +106,11 @@ class StepRecord: @unchecked Sendable {
     segment = nil
   }
 
+  /// The segment of step `id`, which has this record, if it waits.
+  func segmentOfWaiting(_ id: Int) -> Segment? {
+    segment?.slot(id).pointee.stage == .waiting ? segment : nil
+  }
+
   /// The state of step `id`, which has this record.
   func state(of id: Int) -> StepHandle.State {
     if let outcome { return .over(outcome) }
@@ -122,26 +127,18 @@ class StepRecord: @unchecked Sendable {
 final class UnreceivedFailure {
   private let step: StepIdentity
   private let error: any Error
-  private let diagnostics: DiagnosticHandler?
+  private let reporter: DiagnosticHandler
 
   /// Set by the thread that has taken it from its record.
   var isReceived = false
 
-  init(_ step: StepIdentity, _ error: any Error, _ diagnostics: DiagnosticHandler?) {
+  init(_ step: StepIdentity, _ error: any Error, _ reporter: DiagnosticHandler) {
     self.step = step
     self.error = error
-    self.diagnostics = diagnostics
+    self.reporter = reporter
   }
 
   deinit {
-    if !isReceived { (diagnostics ?? .shared).report(.unhandledStepFailure(step, error)) }
-  }
-}
-
-extension Locked where State == SerialOrder {
-  /// Whether a step that runs or waits needs the main queue.
-  var needsMainQueue: Bool {
-    let (isUsed, records) = withLock { ($0.usesMainQueue && !$0.isIdle, $0.recordsOfWork) }
-    return isUsed || records.contains(where: \.needsMainQueue)
+    if !isReceived { reporter.report(.unhandledStepFailure(step, error)) }
   }
 }

@@ -55,8 +55,8 @@ public struct Then: Sendable {
     @_inheritActorContext _ handler: @escaping @isolated(any) @Sendable () -> Void
   ) {
     let handler = HandlerPlace.onActor(of: handler)
-    let isCancelled = token.lock.withLock { $0.onCancel(token.id, handler) }
-    if isCancelled { handler() }
+    let isCancelled = token.lock.withLock { $0.supervision(of: token.id)?.onCancel(handler) }
+    if isCancelled == true { handler() }
   }
 
   /// Whether the running step was canceled; false after it has ended.
@@ -88,8 +88,8 @@ public struct Then: Sendable {
   /// - Parameter fraction: The progress from 0 to 1.
   public func progress(_ fraction: Double) {
     let (change, place, current, step) = token.lock.withLock { order in
-      let change = order.report(fraction, of: token.id)
-      return (change, order.diagnostics, order.stepProgress.fraction, order.runningStep)
+      let change = order.supervision(of: token.id)?.progress.report(fraction) ?? .unchanged
+      return (change, order.diagnostics, order.stepProgress, order.runningStep)
     }
     if change == .refused, let step {
       (place ?? .shared).report(.progressIgnored(step, current: current, reported: fraction))

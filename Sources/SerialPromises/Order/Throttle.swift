@@ -8,9 +8,6 @@ final class Throttle {
   private var starts: [Duration] = []
   private var oldest = 0
 
-  /// The current wait and its ticket, while the order is throttled.
-  private(set) var wait: (duration: Duration, ticket: Int) = (.zero, 0)
-
   /// The timer that ends the wait.
   var timer: Timer?
 
@@ -20,8 +17,6 @@ final class Throttle {
   init(_ rate: Rate) {
     self.rate = rate
   }
-
-  func beginWait(_ duration: Duration) { wait = (duration, wait.ticket + 1) }
 
   /// The delay of a step that would start at `time`.
   func delay(at time: Duration) -> Duration {

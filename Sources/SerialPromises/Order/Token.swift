@@ -30,9 +30,7 @@ final class Token: Sendable {
   deinit {
     guard callState.load(ordering: .acquiring) != CallState.called else { return }
     let id = id
-    let result = lock.transition { order, consequences in
-      order.abandon(id: id, &consequences)
-    }
+    let result = lock.transition { $0.abandon(id: id) }
     // On another thread, because the thread that dropped `then` may hold locks.
     if case .claimed(let manager?) = result { manager.continueElsewhere() }
   }
@@ -127,25 +125,24 @@ final class Token: Sendable {
   ) -> (any StepRunner)? {
     var isFirst = false
     var kept: Token?
-    let result = lock.transition { order, consequences -> SerialOrder.ThenResult in
+    let result = lock.transition { order -> SerialOrder.ThenResult in
       // Under the lock, so that the drain finds both the call and its error.
       isFirst =
         callState.exchange(CallState.called, ordering: .acquiringAndReleasing) != CallState.called
       guard isFirst else { return .late }
       // A cancellation is not a failure, whichever side requests it.
-      if isCancellation { order.workCancelled(id, &consequences) }
-      let result = order.then(id: id, error: error, &consequences)
+      if isCancellation { order.workCancelled(id) }
+      let result = order.then(id: id, error: error)
       guard case .claimed(let manager) = result else { return result }
       // The next step begins under the same lock, unless something must happen in between.
-      startsNext = startsNext && consequences == nil && manager?.runsOnThisThread == true
+      startsNext = startsNext && order.line.effects.isEmpty && manager?.runsOnThisThread == true
       if startsNext {
-        order.beginTurn(.insideThen, on: ThreadIdentity())
-        next = order.next(&consequences)
-        if case .run = next.move { token = order.takeToken() }
+        next = order.next(.insideThen, on: ThreadIdentity())
+        if case .run = next.move { token = order.spareToken.take() }
       }
       // For a later step: the caller still has a reference.
       kept = self
-      order.keepToken(&kept)
+      order.spareToken.keep(&kept)
       return result
     }
     // After the lock, which the `deinit` of a token may take.
@@ -162,4 +159,20 @@ final class Token: Sendable {
     }
     (diagnostics ?? .shared).report(isFirst ? .thenCalledLate(step) : .thenCalledAgain(step))
   }
+}
+
+/// A used token, reused by the next turn: a turn of a single step then allocates none.
+struct SpareToken {
+  private var token: Token?
+
+  /// Takes the token, unless there are other references to it.
+  mutating func take() -> Token? {
+    // Otherwise the last use of another reference could see the next step.
+    isOnlyReference(&token) ? token.take() : nil
+  }
+
+  /// Stores a token whose step has ended.
+  ///
+  /// The caller releases the previous one without the lock, which its `deinit` may take.
+  mutating func keep(_ used: inout Token?) { swap(&token, &used) }
 }

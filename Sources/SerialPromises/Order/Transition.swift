@@ -1,17 +1,22 @@
 extension Locked where State == SerialOrder {
-  /// Makes a transition, and performs its effects after the lock is released.
+  /// Changes the order under its lock, and performs the effects after the lock is released.
+  ///
+  /// Changes that may have effects go through here; `withLock` is for the others, and for reading.
   @inline(__always)
-  func transition<Result>(
-    _ body: (inout SerialOrder, inout Consequences?) -> Result
-  ) -> Result {
-    var consequences: Consequences?
-    let result = withLock { body(&$0, &consequences) }
-    if let consequences { carryOut(consequences) }
+  func transition<Result>(_ change: (inout SerialOrder) -> Result) -> Result {
+    var effects = Effects()
+    let result = withLock { order in
+      assert(order.line.effects.isEmpty, "a change with effects was made without a transition")
+      let result = change(&order)
+      if !order.line.effects.isEmpty { effects = order.takeEffects() }
+      return result
+    }
+    if !effects.isEmpty { perform(effects) }
     return result
   }
 
   @inline(never)
-  private func carryOut(_ consequences: Consequences) {
-    consequences.perform { steps in transition { $0.left(steps, &$1) } }
+  private func perform(_ effects: Effects) {
+    effects.perform { steps in transition { $0.left(steps) } }
   }
 }

@@ -27,12 +27,9 @@ struct Waiters {
   private var lastNumber = 0
 
   /// The number of lines with a `waitingBelow` condition.
-  private var limitCount = 0
+  private(set) var limitCount = 0
 
   var isEmpty: Bool { lines.isEmpty }
-
-  /// Whether a caller waits for a `waitingBelow` condition.
-  var haveLimits: Bool { limitCount > 0 }
 
   mutating func add(_ condition: Condition, _ wake: @escaping Wake) -> Ticket {
     lastNumber += 1
@@ -41,8 +38,25 @@ struct Waiters {
     return Ticket(condition: condition, number: lastNumber)
   }
 
-  /// Removes the callers that wait for a condition, in the order of arrival.
-  mutating func takeAll(_ condition: Condition) -> [Wake] {
+  /// Wakes the callers that wait for a condition, in the order of arrival.
+  @inline(__always)
+  mutating func wake(_ condition: Condition, _ effects: inout Effects) {
+    if !isEmpty { wakeAll(condition, &effects) }
+  }
+
+  /// Wakes callers after the number of waiting steps decreased by one.
+  @inline(__always)
+  mutating func decreased(to count: Int, _ effects: inout Effects) {
+    // One at a time, so only this limit is newly met.
+    if limitCount > 0 { wakeAll(.waitingBelow(count + 1), &effects) }
+  }
+
+  @inline(never)
+  private mutating func wakeAll(_ condition: Condition, _ effects: inout Effects) {
+    for wake in takeAll(condition) { effects.call(wake) }
+  }
+
+  private mutating func takeAll(_ condition: Condition) -> [Wake] {
     guard let line = lines.removeValue(forKey: condition) else { return [] }
     if condition.isLimit { limitCount -= 1 }
     return line.sorted { $0.key < $1.key }.map(\.value)

@@ -3,7 +3,7 @@
 ///
 /// It calls no handlers and takes no locks. The promise's core locks it, makes a transition,
 /// unlocks it and performs the returned effects. Everything that could run user code is
-/// returned as a consequence.
+/// returned as an effect.
 struct Settlement {
   enum Phase: UInt8 {
     /// The outcome is open. → cancelling, fulfilled, failed

@@ -48,12 +48,12 @@ struct BackpressureTests {
       await manager.waiting(number)
     }
     #expect(try await adders[0].value.id == 2)
-    #expect(manager.order.withLock { $0.backpressure.parked } == 3)
+    #expect(manager.order.withLock { $0.line.backpressure.parked } == 3)
     for number in 0...3 {
       #expect(notified.all.allSatisfy { $0 <= number + 1 })
       taken[number].call()
       await taken[number + 1].gate.passed()
-      #expect(manager.order.withLock { $0.backpressure.parked } == max(0, 2 - number))
+      #expect(manager.order.withLock { $0.line.backpressure.parked } == max(0, 2 - number))
     }
     taken[4].call()
     for (index, adder) in adders.enumerated() { #expect(try await adder.value.id == index + 2) }
@@ -162,7 +162,7 @@ struct BackpressureTests {
     }
     adders[1].cancel()
     await #expect(throws: CancellationError.self) { try await adders[1].value }
-    #expect(manager.order.withLock { $0.backpressure.parked } == 2)
+    #expect(manager.order.withLock { $0.line.backpressure.parked } == 2)
     taken.call()
     try await adders[0].value
     try await adders[2].value

@@ -149,7 +149,7 @@ struct BusyPlaceTests {
     let manager = busy.manager
     let step = busy.addStep(to: manager, log)
     let resting = Task { await manager.atRest() }
-    while manager.order.withLock({ $0.waiters.isEmpty }) { await Task.yield() }
+    while manager.order.withLock({ $0.line.waiters.isEmpty }) { await Task.yield() }
     manager.pause()
     await resting.value
     // Sent twice: the first to arrive has no effect, the second runs the step.

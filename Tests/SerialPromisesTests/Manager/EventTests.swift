@@ -157,13 +157,13 @@ struct EventTests {
   func withoutListener() async {
     let manager = PromiseManager()
     manager.add { then in then() }
-    #expect(manager.order.withLock { $0.feed == nil })
+    #expect(manager.order.withLock { $0.line.feed == nil })
     do {
       let events = manager.events()
-      #expect(manager.order.withLock { $0.feed != nil })
+      #expect(manager.order.withLock { $0.line.feed != nil })
       withExtendedLifetime(events) {}
     }
-    #expect(manager.order.withLock { $0.feed == nil })
+    #expect(manager.order.withLock { $0.line.feed == nil })
   }
 
   // Fails if events are queued for another thread to deliver, or a listener's buffer is not
@@ -173,18 +173,17 @@ struct EventTests {
     var order = SerialOrder()
     let lock = Locked(SerialOrder())
     let buffers = (1...8).map { _ in EventBuffer(limit: 16) }
-    for buffer in buffers { order.listen(buffer) { .now } }
-    var consequences: Consequences?
+    for buffer in buffers { order.line.listen(buffer) { .now } }
+    let thread = ThreadIdentity()
     for _ in 1...1_000 {
       var work: Work? = Work { then in then() }
-      _ = order.add(&work, nil, lock: lock, owner: nil, &consequences)
-      order.beginTurn(.allowance(1), on: ThreadIdentity())
-      if order.next(&consequences).move == .again { _ = order.next(&consequences) }
-      _ = order.handlerReturned(.called, &consequences)
+      _ = order.add(&work, nil, lock: lock, owner: nil)
+      if order.next(.all, on: thread).move == .again { _ = order.next(.all, on: thread) }
+      _ = order.handlerReturned(.called, .all, on: thread)
       #expect(buffers.allSatisfy { $0.count <= 16 })
     }
-    #expect(consequences == nil, "no listener waits, and no event has an error")
-    while order.removeSegment() != nil {}
+    #expect(order.line.effects.isEmpty, "no listener waits, and no event has an error")
+    while order.line.queue.removeSegment() != nil {}
   }
 
   // Fails if the clock is read at another moment than the start and the end of the step.
@@ -195,19 +194,18 @@ struct EventTests {
     var order = SerialOrder()
     let lock = Locked(SerialOrder())
     let buffer = EventBuffer(limit: 16)
-    order.listen(buffer) { start + .seconds(times.withLock { $0.next() } ?? 0) }
-    var consequences: Consequences?
+    order.line.listen(buffer) { start + .seconds(times.withLock { $0.next() } ?? 0) }
+    let thread = ThreadIdentity()
     var work: Work? = Work { then in then() }
-    _ = order.add(&work, nil, lock: lock, owner: nil, &consequences)
-    order.beginTurn(.allowance(1), on: ThreadIdentity())
-    while order.next(&consequences).move == .again {}
+    _ = order.add(&work, nil, lock: lock, owner: nil)
+    while order.next(.all, on: thread).move == .again {}
     #expect(times.withLock { $0.next() } == 2, "it was read at the start, and only then")
-    _ = order.handlerReturned(.called, &consequences)
+    _ = order.handlerReturned(.called, .all, on: thread)
     let durations = buffer.removeAll().compactMap { event in
       if case .finished(_, _, let duration) = event { duration } else { nil }
     }
     #expect(durations == [.seconds(2)])
-    while order.removeSegment() != nil {}
+    while order.line.queue.removeSegment() != nil {}
   }
 
   // Fails if a waiting listener is resumed more than once, or its event is buffered as well.
@@ -216,15 +214,15 @@ struct EventTests {
     let buffer = EventBuffer(limit: 2)
     let event = await withCheckedContinuation { continuation in
       guard case .none = buffer.next(continuation) else { return }
-      var consequences: Consequences?
-      buffer.append(.idle, &consequences)
+      var effects = Effects()
+      buffer.append(.idle, &effects)
       #expect(buffer.count == 0)
-      let wakes = consequences.take()
+      let wakes = effects.take()
       for count in 1...4 {
-        buffer.append(.idle, &consequences)
-        #expect(consequences == nil && buffer.count == min(count, 2))
+        buffer.append(.idle, &effects)
+        #expect(effects.isEmpty && buffer.count == min(count, 2))
       }
-      wakes?.perform { _ in }
+      wakes.perform { _ in }
     }
     #expect(event != nil && buffer.count == 2)
   }
@@ -241,7 +239,7 @@ struct EventTests {
     await listening.passed()
     listener.cancel()
     #expect(await listener.value == 0)
-    #expect(manager.order.withLock { $0.feed == nil })
+    #expect(manager.order.withLock { $0.line.feed == nil })
   }
 
   // Fails if a buffer of size 0 stores an event; traps if the size is negative.

@@ -243,7 +243,7 @@ import Testing
     }
     await listener.value
     manager.add { then in then() }
-    #expect(manager.order.withLock { $0.feed == nil })
+    #expect(manager.order.withLock { $0.line.feed == nil })
   }
 
   // Hangs if the old diagnostics handler is released while the new one is set.

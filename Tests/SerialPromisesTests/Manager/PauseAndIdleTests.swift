@@ -39,7 +39,7 @@ struct PauseAndIdleTests {
     }
     await manager.idleWaiting(5)
     first.call()
-    #expect(!manager.order.withLock { $0.waiters.isEmpty })
+    #expect(!manager.order.withLock { $0.line.waiters.isEmpty })
     #expect(log.count == 0)
     last.call()
     for waiter in waiters { await waiter.value }
@@ -56,7 +56,7 @@ struct PauseAndIdleTests {
     #expect(throws: PromiseError.timedOut(.nanoseconds(1))) {
       try manager.waitUntilIdle(timeout: .nanoseconds(1))
     }
-    #expect(manager.order.withLock { $0.waiters.isEmpty })
+    #expect(manager.order.withLock { $0.line.waiters.isEmpty })
     taken.call()
     try manager.waitUntilIdle(timeout: .zero)
   }
@@ -74,7 +74,7 @@ struct PauseAndIdleTests {
         #expect(throws: Never.self) { try manager.waitUntilIdle(timeout: timeout) }
         log.append("idle")
       } else {
-        while manager.order.withLock({ $0.waiters.isEmpty }) { sched_yield() }
+        while manager.order.withLock({ $0.line.waiters.isEmpty }) { sched_yield() }
         log.append("then")
         taken.call()
       }
@@ -86,7 +86,7 @@ struct PauseAndIdleTests {
 extension PromiseManager {
   /// Returns when this many tasks wait for the condition.
   func waiting(_ count: Int, for condition: Waiters.Condition) async {
-    while order.withLock({ $0.waiters.count(condition) }) < count { await Task.yield() }
+    while order.withLock({ $0.line.waiters.count(condition) }) < count { await Task.yield() }
   }
 
   /// Returns when this many tasks wait for idle.

@@ -54,10 +54,10 @@ struct PlaceTests {
     manager.add { then in then() }
     let stays = try #require(park(0, on: manager))
     for number in 1...10_000 { park(number, on: manager)?.cancel() }
-    #expect(manager.order.withLock { $0.backpressure.line.count } <= 32)
+    #expect(manager.order.withLock { $0.line.backpressure.line.count } <= 32)
     #expect(log.removeAll().count == 10_000)
     stays.cancel()
-    #expect(manager.order.withLock { $0.backpressure.parked } == 0)
+    #expect(manager.order.withLock { $0.line.backpressure.parked } == 0)
   }
 
   // MARK: Cost
@@ -86,7 +86,7 @@ struct PlaceTests {
     }
     #expect(most <= 4 * Segment.capacity)
     #expect(manager.segmentCount <= manager.waitingCount + 2)
-    let visited = manager.order.transition { $0.cancelWaiting(&$1) }
+    let visited = manager.order.transition { $0.cancelWaiting() }
     // The abandoned slots are in segments in which steps waited.
     #expect(visited <= 10_000 + 10_000 + 2 * Segment.capacity)
     #expect(manager.segmentCount <= 2)

@@ -196,7 +196,7 @@ struct PromiseManagersTests {
         }
         last.with { $0() }
       }
-      while !ended.isOpen, first.order.withLock({ $0.waiters.isEmpty }) { await Task.yield() }
+      while !ended.isOpen, first.order.withLock({ $0.line.waiters.isEmpty }) { await Task.yield() }
       #expect(!ended.isOpen)
       next.call()
       await ended.passed()

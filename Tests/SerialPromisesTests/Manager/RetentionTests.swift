@@ -124,7 +124,7 @@ struct RetentionTests {
     var visited = 0
     for _ in 1...10_000 {
       manager.add { then in then() }
-      visited += manager.order.transition { $0.cancelWaiting(&$1) }
+      visited += manager.order.transition { $0.cancelWaiting() }
     }
     // The running step is visited once.
     #expect(visited == 10_001)
@@ -141,9 +141,9 @@ struct RetentionTests {
     #expect(manager.waitingCount == 10)
     // The segments with waiting steps, and the last one.
     #expect(manager.segmentCount == 11)
-    #expect(manager.order.transition { $0.cancelWaiting(&$1) } == 11 * 64)
+    #expect(manager.order.transition { $0.cancelWaiting() } == 11 * 64)
     #expect(manager.segmentCount == 1)
-    #expect(manager.order.transition { $0.cancelWaiting(&$1) } == 0)
+    #expect(manager.order.transition { $0.cancelWaiting() } == 0)
   }
 
   // Fails if a segment is removed only when the queue reaches it.

@@ -63,7 +63,7 @@ import Testing
             ended.open()
           }
           while !ended.isOpen, manager.waitingCount == 0,
-            manager.order.withLock({ $0.waiters.isEmpty })
+            manager.order.withLock({ $0.line.waiters.isEmpty })
           {
             yieldToOthers(1)
           }

@@ -45,7 +45,7 @@ struct WaitsTests {
       await waiters[number].value
     }
     _ = await canceledTask { await wait() }.result
-    #expect(manager.order.withLock { $0.waiters.isEmpty && !$0.waiters.haveLimits })
+    #expect(manager.order.withLock { $0.line.waiters.isEmpty && $0.line.waiters.limitCount == 0 })
     taken.call()
   }
 
@@ -81,7 +81,9 @@ struct WaitsTests {
       #expect(waiters.remove(ticket) == nil)
     }
     #expect(waiters.count(.idle) == 40)
-    for wake in waiters.takeAll(.idle) { wake() }
+    var effects = Effects()
+    waiters.wake(.idle, &effects)
+    effects.perform { _ in }
     #expect(log.all == tickets.map(\.0))
     #expect(waiters.isEmpty && waiters.remove(tickets[0].1) == nil)
   }

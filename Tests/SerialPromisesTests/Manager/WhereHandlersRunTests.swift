@@ -212,33 +212,31 @@ struct WhereHandlersRunTests {
     .shows(Managing.context), arguments: [false, true], [0, 63, 64])
   func onlyOne(isCancelled: Bool, before: Int) {
     let lock = Locked(SerialOrder())
-    var (order, consequences) = (SerialOrder(), Consequences?.none)
+    var order = SerialOrder()
     func add() -> (StepRecord, Int)? {
       var work: Work? = Work { _ in }
       guard
         case .entered(let record, let id, _) = order.add(
-          &work, StepRecord(lock), lock: lock, owner: nil, &consequences)
+          &work, StepRecord(lock), lock: lock, owner: nil)
       else { return nil }
       return (record, id)
     }
     for _ in 0..<before {
       _ = add()
-      order.beginTurn(.allowance(2), on: ThreadIdentity())
-      while order.next(&consequences).move == .again {}
-      _ = order.handlerReturned(.called, &consequences)
+      while order.next(.all, on: ThreadIdentity()).move == .again {}
+      _ = order.handlerReturned(.called, .all, on: ThreadIdentity())
     }
     guard let (record, id) = add(), add() != nil else { return #expect(Bool(false)) }
-    if isCancelled { order.cancel(id, record, &consequences) }
+    if isCancelled { order.cancel(id, record) }
     var moves: [SerialOrder.Turn.Move] = []
     repeat {
-      order.beginTurn(.only(id), on: ThreadIdentity())
-      let turn = order.next(&consequences)
+      let turn = order.next(.only(id), on: ThreadIdentity())
       moves.append(turn.move)
       #expect(turn.move != .run || turn.id == id)
     } while moves.last == .again
-    #expect(moves.last == (isCancelled ? .handOver(ticket: 1) : .run))
-    consequences?.perform { _ in }
-    while order.removeSegment() != nil {}
+    #expect(moves.last == (isCancelled ? .depart(ticket: 1) : .run))
+    order.takeEffects().perform { _ in }
+    while order.line.queue.removeSegment() != nil {}
   }
 
   // Hangs if the end of a `run` calls handlers on a thread of the cooperative pool.

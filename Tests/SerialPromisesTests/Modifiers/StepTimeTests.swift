@@ -161,12 +161,12 @@ extension PromiseManager {
   fileprivate func endFirstStep(isTimeOut: Bool) {
     guard isTimeOut else {
       cancelAll()
-      return order.transition { _ = $0.endCancelled(id: 1, &$1) }
+      return order.transition { _ = $0.endCancelled(id: 1) }
     }
     let error = PromiseError.timedOut(.seconds(5))
     let isOver = order.transition {
-      $0.timeOut(id: 1, error: error, abandoning: true, &$1) != nil
+      $0.timeOut(id: 1, error: error, abandoning: true) != nil
     }
-    if !isOver { _ = order.transition { $0.timedOut(id: 1, &$1) } }
+    if !isOver { _ = order.transition { $0.timedOut(id: 1) } }
   }
 }

@@ -15,6 +15,7 @@ struct OrderUnderTest {
   /// The lock that guards the segments for live handles; unused here.
   private let lock: Locked<SerialOrder>
 
+  private let thread = ThreadIdentity()
   private var now = Duration.zero
   private var lastWait = 0
   private var lastTrip = 0
@@ -31,24 +32,21 @@ struct OrderUnderTest {
       })
     self.isWatched = isWatched
     self.lock = lock
-    if isWatched { order.listen(published) { .now } }
+    if isWatched { order.line.listen(published) { .now } }
   }
 
   /// Releases the segments one at a time, as a manager does.
   mutating func invalidate() {
-    var consequences: Consequences?
-    order.invalidate(&consequences)
-    consequences?.perform { _ in }
-    while order.removeSegment() != nil {}
+    order.invalidate()
+    order.takeEffects().perform { _ in }
+    while order.line.queue.removeSegment() != nil {}
   }
 
   mutating func apply(_ event: OrderEvent) -> String {
     notified.withLock { $0 = [] }
     if isWatched { _ = published.removeAll() }
-    var consequences: Consequences?
-    let result = perform(event, &consequences)
-    consequences?.perform { leaving += $0 }
-    consequences = nil
+    let result = perform(event)
+    order.takeEffects().perform { leaving += $0 }
     lookWhereStepsAre()
     return result
   }
@@ -75,100 +73,91 @@ struct OrderUnderTest {
       published: published.removeAll().map(text),
       phase: PhaseName(order.phase), running: order.runningStep?.id, stages: stages,
       waiting: order.waitingCount,
-      parked: order.backpressure.parked, isIdle: order.isIdle, isPaused: order.isPaused,
+      parked: order.line.backpressure.parked, isIdle: order.isIdle, isPaused: order.isPaused,
       isClosed: order.isClosed, hasFailure: order.failure != nil, progress: order.progress)
   }
 
-  private mutating func perform(_ event: OrderEvent, _ news: inout Consequences?) -> String {
+  private mutating func perform(_ event: OrderEvent) -> String {
     switch event {
     case .add:
       var work: Work? = Work { _ in }
-      return entered(order.add(&work, nil, lock: lock, owner: nil, &news))
+      return entered(order.add(&work, nil, lock: lock, owner: nil))
     case .addWork:
       var work: Work? = Work { _ in }
       let record = WorkUnderTest(lock, "work \(order.queue.end)", notified)
-      return entered(order.add(&work, record, lock: lock, owner: nil, &news))
+      return entered(order.add(&work, record, lock: lock, owner: nil))
     case .addTurn:
       var work: Work?
       let record = TurnUnderTest(lock, "turn \(order.queue.end)", notified)
-      return entered(order.add(&work, record, lock: lock, owner: nil, &news))
+      return entered(order.add(&work, record, lock: lock, owner: nil))
     case .addOnActor:
       var work: Work? = Work { _ in }
       let record = StepRecord(lock, isolation: MainActor.shared)
-      return entered(order.add(&work, record, lock: lock, owner: nil, &news))
+      return entered(order.add(&work, record, lock: lock, owner: nil))
     case .takeTurn:
-      guard let id = order.grantAtOnce(lock, &news) else { return "not at once" }
+      guard let id = order.grantAtOnce(lock) else { return "not at once" }
       records.append(nil)
       segments.append(order.queue.firstSegment)
       return "granted \(id)"
     case .endTurn(let id):
       if order.endGranted(id) { return "rests" }
-      return text(order.then(id: id, error: nil, &news))
+      return text(order.then(id: id, error: nil))
     case .left:
-      order.left(leaving, &news)
+      order.left(leaving)
       leaving = []
     case .addAt(let place):
       var work: Work? = Work { _ in }
       return entered(
-        order.add(&work, StepRecord(lock), at: self.place(place), lock: lock, owner: nil, &news))
+        order.add(&work, StepRecord(lock), at: self.place(place), lock: lock, owner: nil))
     case .move(let id, let place):
-      guard order.move(id, record(id), to: self.place(place)) != nil else { return "moved false" }
-      order.takeBackElsewhere(&news)
-      return "moved true"
+      return "moved \(order.move(id, record(id), to: self.place(place)) != nil)"
     case .addWhenRoom:
       let admission = order.addWhenRoom(
         Work { _ in }, StepRecord(lock), lock: lock, owner: nil,
-        admitted: { [notified] has in notified.withLock { $0.append("admitted \(has)") } }, &news)
+        admitted: { [notified] has in notified.withLock { $0.append("admitted \(has)") } })
       return entered(admission)
-    case .next(let allowance):
-      order.beginTurn(.allowance(allowance), on: ThreadIdentity())
-      return text(order.next(&news), &news)
-    case .nextOnActor(let id, let seconds):
-      order.beginTurn(.onActor(of: id), on: ThreadIdentity())
-      guard let seconds else { return text(order.next(&news), &news) }
-      return next(after: seconds, &news)
+    case .next(let runsHandlers): return next(runsHandlers ? .all : .none)
+    case .nextOnActor(let id, let seconds): return next(.onActor(of: id), after: seconds)
     case .arrive(let isLast):
       let ticket = isLast ? lastTrip : lastTrip - 1
-      return switch order.arrive(ticket, on: ThreadIdentity())?.reach {
+      return switch order.arrive(ticket)?.reach {
       case nil: "late"
       case .onActor(let id): "on the actor of \(id)"
-      case .allowance, .only, .insideThen: "on the queue"
+      case .none?, .all, .only, .insideThen: "on the queue"
       }
     case .then(let id, let ending):
-      return text(order.then(id: id, error: ending.error, &news))
-    case .returned(let continuation, let allowance):
-      order.beginTurn(.allowance(allowance), on: ThreadIdentity())
-      return text(order.handlerReturned(continuation, &news), &news)
+      return text(order.then(id: id, error: ending.error))
+    case .returned(let continuation, let runsHandlers):
+      let reach = runsHandlers ? SerialOrder.Reach.all : .none
+      return text(order.handlerReturned(continuation, reach, on: thread), reach)
     case .workCancelled(let id):
-      order.workCancelled(id, &news)
-      return text(order.then(id: id, error: CancellationError(), &news))
-    case .abandon(let id): return text(order.abandon(id: id, &news))
-    case .endCancelled(let id): return text(order.endCancelled(id: id, &news))
+      order.workCancelled(id)
+      return text(order.then(id: id, error: CancellationError()))
+    case .abandon(let id): return text(order.abandon(id: id))
+    case .endCancelled(let id): return text(order.endCancelled(id: id))
     case .timeOut(let id, let abandoning):
       let error = PromiseError.timedOut(.seconds(1))
-      return order.timeOut(id: id, error: error, abandoning: abandoning, &news).map(text)
+      return order.timeOut(id: id, error: error, abandoning: abandoning).map(text)
         ?? "cancels"
-    case .timedOut(let id): return text(order.timedOut(id: id, &news))
+    case .timedOut(let id): return text(order.timedOut(id: id))
     case .cancel(let id):
-      order.cancel(id, record(id), &news)
+      order.cancel(id, record(id))
     case .cancelAll:
-      return "running \(order.cancelAll(&news).map(String.init) ?? "none")"
-    case .cancelWaiting: order.cancelNotBegun(&news)
+      return "running \(order.cancelAll().map(String.init) ?? "none")"
+    case .cancelWaiting: order.cancelNotBegun()
     case .begin(let id): (record(id) as? TurnUnderTest)?.begin()
-    case .pause: order.pause(for: nil, &news)
+    case .pause: order.pause(for: nil)
     case .resume:
-      return "claims \(order.resume(for: nil).claims)"
+      return "claims \(order.resume(for: nil))"
     case .close: order.close(for: nil)
     case .onCancel(let id):
       let note = { @Sendable [notified] in notified.withLock { $0.append("cancel handler") } }
-      return "now \(order.onCancel(id, note))"
+      return "now \(order.supervision(of: id)?.onCancel(note) ?? false)"
     case .progress(let id, let fraction):
-      return text(order.report(fraction, of: id))
-    case .nextAt(let seconds):
-      order.beginTurn(.allowance(1), on: ThreadIdentity())
-      return next(after: seconds, &news)
+      return text(order.supervision(of: id)?.progress.report(fraction) ?? .unchanged)
+    case .nextAt(let seconds): return next(.all, after: seconds)
     case .waited(let isLast):
-      return text(order.waited(isLast ? lastWait : lastWait - 1, &news))
+      return text(order.waited(isLast ? lastWait : lastWait - 1))
     case .wait(let condition):
       let note = { @Sendable [notified] in notified.withLock { $0.append("\(condition)") } }
       return order.wait(for: condition, note) == nil ? "is so" : "waits"
@@ -176,11 +165,12 @@ struct OrderUnderTest {
     return ""
   }
 
-  private mutating func next(after seconds: Int, _ news: inout Consequences?) -> String {
-    now += .seconds(seconds)
-    var turn = order.next(at: now, &news)
-    while case .again = turn.move { turn = order.next(at: now, &news) }
-    guard let wait = order.throttledWait else { return text(turn, &news) }
+  private mutating func next(_ reach: SerialOrder.Reach, after seconds: Int? = nil) -> String {
+    now += .seconds(seconds ?? 0)
+    let time = seconds.map { _ in now }
+    var turn = order.next(reach, on: thread, at: time)
+    while case .again = turn.move { turn = order.next(reach, on: thread, at: time) }
+    guard let wait = order.throttledWait else { return text(turn, reach) }
     lastWait = wait.ticket
     return "wait \(wait.duration.components.seconds)"
   }
@@ -198,7 +188,7 @@ struct OrderUnderTest {
     if let record = records[id - 1] { return record }
     let segment = segments[id - 1]
     guard segment.slot(id).pointee.stage.isOver else {
-      return order.record(of: id, in: segment)
+      return order.line.queue.record(of: id, in: segment)
     }
     let closed = StepRecord(lock)
     closed.close(.succeeded)
@@ -214,7 +204,7 @@ struct OrderUnderTest {
       records.append(isWatched || id % 2 == 0 ? record : nil)
       segments.append(segment)
       if isWatched {
-        order.record(of: id, in: segment).observers.append { [notified] outcome in
+        order.line.queue.record(of: id, in: segment).observers.append { [notified] outcome in
           notified.withLock { $0.append("\(id) \(outcome.stage)") }
         }
       }
@@ -222,18 +212,15 @@ struct OrderUnderTest {
     }
   }
 
-  private mutating func text(_ turn: SerialOrder.Turn, _ news: inout Consequences?) -> String {
+  private mutating func text(_ turn: SerialOrder.Turn, _ reach: SerialOrder.Reach) -> String {
     switch turn.move {
     case .run: return turn.work == nil ? "run without a handler" : "run \(turn.id)"
-    case .again: return text(order.next(&news), &news)
+    case .again: return next(reach)
     case .grant: return "grant \(turn.id)"
     case .readTime: return "readTime"
-    case .handOver(let ticket):
+    case .depart(let ticket):
       lastTrip = ticket
-      return "handOver"
-    case .goToActor(let ticket):
-      lastTrip = ticket
-      return "goToActor \(turn.id)"
+      return turn.isolation == nil ? "handOver" : "goToActor \(turn.id)"
     case .leave: return "leave"
     }
   }
@@ -250,7 +237,7 @@ struct OrderUnderTest {
     switch result {
     case .risen: "risen"
     case .unchanged: "unchanged"
-    case .refused: "refused \(order.stepProgress.fraction)"
+    case .refused: "refused \(order.stepProgress)"
     }
   }
 

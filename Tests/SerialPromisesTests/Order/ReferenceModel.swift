@@ -26,9 +26,10 @@ enum OrderEvent: Hashable {
   /// The work of the steps that were canceled while they waited has been canceled.
   case left
   case addAt(Place), move(Int, Place)
-  case next(allowance: Int)
+  /// The holder of the claim checks, and may run a handler or only resume a task.
+  case next(runsHandlers: Bool)
   case then(Int, Ending), workCancelled(Int)
-  case returned(SerialOrder.Continuation, allowance: Int)
+  case returned(SerialOrder.Continuation, runsHandlers: Bool)
   case abandon(Int), cancel(Int), endCancelled(Int)
   case timeOut(Int, abandoning: Bool), timedOut(Int)
   case cancelAll, cancelWaiting, pause, resume, close
@@ -297,7 +298,7 @@ extension ReferenceModel {
       }
       _ = add(parks: false)
       (steps[steps.count - 1].isTurn, steps[steps.count - 1].isAtOnce) = (true, true)
-      _ = next(1)
+      _ = next(true)
       steps[steps.count - 1].hasBegun = true
       return "granted \(steps.count)"
     case .begin(let id):
@@ -327,16 +328,16 @@ extension ReferenceModel {
       guard awaitsThen(id) else { return then(id, .cancellation) }
       if isTurn(id) { isAskedToStop = true } else { askToStop() }
       return then(id, .cancellation)
-    case .next(let allowance): return next(allowance)
+    case .next(let runsHandlers): return next(runsHandlers)
     case .nextOnActor(let id, let seconds):
       now += seconds ?? 0
-      return next(0, at: seconds == nil ? nil : now, onActorOf: id)
+      return next(false, at: seconds == nil ? nil : now, onActorOf: id)
     case .arrive(let isLast):
       guard isLast, phase == .onItsWay, let id = waiting.first else { return "late" }
       phase = .claimed
       return isForActor ? "on the actor of \(id)" : "on the queue"
     case .then(let id, let ending): return then(id, ending)
-    case .returned(let continuation, let allowance): return returned(continuation, allowance)
+    case .returned(let continuation, let runsHandlers): return returned(continuation, runsHandlers)
     case .abandon(let id):
       return id == running && phase == .awaitingThen ? then(id, .failure) : "late"
     case .endCancelled(let id):
@@ -379,7 +380,7 @@ extension ReferenceModel {
     case .progress(let id, let fraction): return report(fraction, of: id)
     case .nextAt(let seconds):
       now += seconds
-      return next(1, at: now)
+      return next(true, at: now)
     case .waited(let isLast):
       guard isLast, phase == .throttled else { return "late" }
       (phase, hasWaited) = (.claimed, true)
@@ -455,26 +456,24 @@ extension ReferenceModel {
   }
 
   private mutating func next(
-    _ allowance: Int, at time: Int? = nil, onActorOf step: Int? = nil
+    _ runsHandlers: Bool, at time: Int? = nil, onActorOf step: Int? = nil
   ) -> String {
     while visited < steps.count, steps[visited].stage.isOver { visited += 1 }
     guard let id = waiting.first, !isPaused else {
       phase = .resting
       return "leave"
     }
-    let mustWait = rate != nil && !hasWaited && due > time ?? .max
-    // A holder of the claim that may run any handler checks the rate first.
-    if steps[id - 1].isOnActor, step != id, allowance == 0 || !mustWait {
+    if steps[id - 1].isOnActor, step != id {
       send(toActor: true)
       return "goToActor \(id)"
     }
-    guard allowance > 0 || isTurn(id) || step == id else {
+    guard runsHandlers || isTurn(id) || step == id else {
       send(toActor: false)
       return "handOver"
     }
     if rate != nil {
       guard let time else { return "readTime" }
-      guard !mustWait else {
+      guard hasWaited || due <= time else {
         phase = .throttled
         return "wait \(due - time)"
       }
@@ -510,7 +509,7 @@ extension ReferenceModel {
   }
 
   private mutating func returned(
-    _ continuation: SerialOrder.Continuation, _ allowance: Int
+    _ continuation: SerialOrder.Continuation, _ runsHandlers: Bool
   ) -> String {
     guard let id = running else { return "impossible" }
     switch (ending, continuation) {
@@ -527,7 +526,7 @@ extension ReferenceModel {
       return "leave"
     }
     end(id, ending ?? .success)
-    return next(allowance)
+    return next(runsHandlers)
   }
 
   private mutating func end(_ id: Int, _ ending: OrderEvent.Ending) {
@@ -683,14 +682,14 @@ extension ReferenceModel {
     events += setting.waits.filter { waiters[$0] == nil }.map(OrderEvent.wait)
     switch phase {
     case .claimed:
-      events += [.next(allowance: 0), .next(allowance: 1)]
+      events += [.next(runsHandlers: false), .next(runsHandlers: true)]
       // The step may have been canceled or moved on the way to its actor.
       let onWay = setting.hasActors ? Set(waiting + [over].compactMap { $0 }) : []
       events += onWay.sorted().map { .nextOnActor($0, after: rate.map { _ in 0 }) }
     case .handling, .ended:
-      for allowance in 0...1 {
+      for runsHandlers in [false, true] {
         for continuation in [SerialOrder.Continuation.called, .dropped, .awaited] {
-          events.append(.returned(continuation, allowance: allowance))
+          events.append(.returned(continuation, runsHandlers: runsHandlers))
         }
       }
     case .onItsWay:
@@ -748,7 +747,7 @@ extension Waiters.Condition {
   static let tried: [Self] = [.idle, .atRest, .waitingBelow(1), .waitingBelow(2)]
 }
 
-/// A phase, without the trip of the claim.
+/// A phase, without what it carries, and the running step by what it waits for.
 enum PhaseName: Int {
   case resting, claimed, handling, ended, awaitingThen, held, throttled, onItsWay
 
@@ -757,10 +756,8 @@ enum PhaseName: Int {
       switch phase {
       case .resting: .resting
       case .claimed: .claimed
-      case .handling: .handling
-      case .ended: .ended
-      case .awaitingThen: .awaitingThen
-      case .held: .held
+      case .running(let step) where step.thread != nil: step.isThenCalled ? .ended : .handling
+      case .running(let step): step.isThenCalled ? .held : .awaitingThen
       case .throttled: .throttled
       case .onItsWay: .onItsWay
       }

@@ -40,7 +40,7 @@ struct StepQueueTests {
       while queue.removePoppedSegment() != nil { segments += 1 }
       #expect(queue.first == id)
       #expect(queue.firstSlot.pointee.record?.name == "\(id)")
-      queue.popFirst()
+      queue.endFirst()
     }
     #expect(queue.isEmpty)
     #expect(segments == (count + 63) / 64)
@@ -55,7 +55,7 @@ struct StepQueueTests {
       append("\(id)", to: &queue)
       while queue.removePoppedSegment() != nil {}
       #expect(queue.firstSlot.pointee.record?.name == "\(id)")
-      queue.popFirst()
+      queue.endFirst()
       #expect(queue.isEmpty)
     }
     while queue.removeSegment() != nil {}
@@ -65,13 +65,13 @@ struct StepQueueTests {
   @Test("a queue continues at its old position when a step that was added first has ended")
   func continues() {
     var queue = filled(10)
-    for _ in 1...3 { queue.popFirst() }
+    for _ in 1...3 { queue.endFirst() }
     var work: Work? = Work { _ in }
     let record = queue.append(&work, StepRecord(lock), lock: lock)
     guard let segment = record.segment else { return #expect(Bool(false)) }
     _ = queue.move(11, in: segment, to: .first(isRunning: false))
     #expect(queue.first == 11)
-    queue.popFirst()
+    queue.endFirst()
     #expect(queue.removePoppedSegment() != nil)
     #expect(queue.first == 4)
     while queue.removeSegment() != nil {}

@@ -172,7 +172,12 @@ extension PromiseManager {
   func resumeAndWait() {
     onThread { [self] in
       resume()
-      while order.withLock({ $0.phase != .resting }) { sched_yield() }
+      while !order.withLock({ $0.isResting }) { sched_yield() }
     }
   }
+}
+
+extension SerialOrder {
+  /// Whether no step runs, and no thread is to start one.
+  fileprivate var isResting: Bool { if case .resting = phase { true } else { false } }
 }

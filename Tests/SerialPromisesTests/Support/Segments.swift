@@ -18,10 +18,9 @@ extension PromiseManager {
   func park(
     _ handler: @escaping Promisable.Handler, _ admitted: @escaping @Sendable (Bool) -> Void
   ) -> StepHandle? {
-    let admission = order.transition { order, consequences in
-      order.addWhenRoom(
-        Work(handler), StepRecord(self.order), lock: self.order, owner: nil, admitted: admitted,
-        &consequences)
+    let admission = order.transition {
+      $0.addWhenRoom(
+        Work(handler), StepRecord(order), lock: order, owner: nil, admitted: admitted)
     }
     guard case .entered(let record, let id, _) = admission else { return nil }
     return StepHandle(record: record, id: id)
