@@ -104,17 +104,17 @@ struct AttachState {
   mutating func say(_ text: String) {
     var screen = screen
     screen.note(output)
-    // Ends an incomplete sequence, which the redo begins again.
-    let cancel = "\u{18}"
-    guard screen.trace.isFullScreen else {
-      let start = screen.isInLine ? "\r\n" : "\r"
-      output += Bytes("\(cancel)\(start)\u{1B}[m\(text)\r\n".utf8) + screen.trace.redo
-      return
+    // Ends an incomplete sequence, and the style of the job.
+    let plain = screen.isChanged ? "\u{18}\u{1B}[m" : ""
+    if screen.modes.isAlternate {
+      // In the last row, which the job may draw again. The cursor and its style are restored.
+      let line = text.cut(to: max(1, window.columns - 1))
+      output += "\u{18}\u{1B}7\u{1B}[\(window.rows);1H\u{1B}[m\(line)\u{1B}[K\u{1B}8".utf8
+    } else {
+      output += "\(plain)\(screen.lineStart)\(text)\r\n".utf8
     }
-    // In the last row, which the job may draw again. The cursor and its style are restored.
-    let line = text.cut(to: max(1, window.columns - 1))
-    output += Bytes(
-      "\(cancel)\u{1B}7\u{1B}[\(window.rows);1H\u{1B}[m\(line)\u{1B}[K\u{1B}8".utf8)
+    // Begins the sequence again, whose rest follows.
+    output += screen.parser.incomplete
   }
 
   /// Notes that the first bytes of ``outgoing`` were sent.
@@ -129,29 +129,30 @@ struct AttachState {
   /// Returns what restores the terminal, with the cursor at the start of a line, and drops what was
   /// not written.
   mutating func leave() -> Bytes {
-    let undo = screen.trace.undo + Bytes((screen.isInLine ? "\r\n" : "\r").utf8)
-    output = []
-    screen = Screen()
-    return undo
+    defer { (output, screen) = ([], Screen()) }
+    return (screen.isChanged ? TerminalModes.reset : []) + Bytes(screen.lineStart.utf8)
   }
 }
 
-/// What the output so far has changed on a terminal.
+/// What the output so far has done to a terminal.
 private struct Screen {
-  private(set) var trace = TerminalTrace()
+  private(set) var modes = TerminalModes()
+  /// Whether more than text was written.
+  private(set) var isChanged = false
   /// Whether text followed the last line end; it may be erased since.
-  private(set) var isInLine = false
-  private var parser = SequenceParser()
+  private var isInLine = false
+  private(set) var parser = SequenceParser()
+
+  /// What moves the cursor to the start of a line.
+  var lineStart: String { isInLine ? "\r\n" : "\r" }
 
   mutating func note(_ bytes: Bytes) {
-    trace.note(bytes)
+    isChanged = isChanged || TerminalModes.canChange(by: bytes)
     var rest = bytes[...]
     while let element = parser.next(&rest) {
-      switch element {
-      case .text: isInLine = true
-      case .control(UInt8(ascii: "\n")): isInLine = false
-      case .control, .escape, .sequence: break
-      }
+      modes.note(element)
+      if case .text = element { isInLine = true }
+      if element == .control(UInt8(ascii: "\n")) { isInLine = false }
     }
   }
 }

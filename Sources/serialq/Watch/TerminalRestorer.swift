@@ -2,24 +2,35 @@ import Dispatch
 import SerialPromises
 import SerialqSystem
 
-/// Restores the terminal after the output of a job that left a color, a hidden cursor or the
+/// Restores the terminal after the output of a job that may have left a color, a hidden cursor or the
 /// alternate screen behind.
 package final class TerminalRestorer: Sendable {
+  /// What restores the terminal; nil while nothing was printed that can change it.
+  ///
   /// Shared with the thread that receives signals.
-  private let trace = Locked(TerminalTrace())
+  private let reset = Locked<Bytes?>(nil)
   let isTerminal: Bool
+  /// Whether the terminal obeys sequences; in an editor's window it may show them.
+  private let isLive: Bool
   /// Available while nothing is being printed.
   private let turn = DispatchSemaphore(value: 0)
 
-  package init(isTerminal: Bool = isatty(STDOUT_FILENO) == 1) {
+  package convenience init() {
+    let traits = TerminalTraits(of: STDOUT_FILENO, variable: Machine.variable)
+    self.init(isTerminal: traits.isTerminal, isLive: traits.isLive)
+  }
+
+  init(isTerminal: Bool, isLive: Bool) {
     self.isTerminal = isTerminal
+    self.isLive = isLive
     // Not the initial value: the last release must be possible while a thread has the turn.
     turn.signal()
   }
 
   /// Notes output that is printed next, in the same call of ``printing(_:)``.
   func note(_ bytes: Bytes) {
-    if isTerminal { trace.withLock { $0.note(bytes) } }
+    guard isLive, TerminalModes.canChange(by: bytes) else { return }
+    reset.withLock { $0 = TerminalModes.reset }
   }
 
   /// Calls `body`, which notes output and writes it.
@@ -32,7 +43,7 @@ package final class TerminalRestorer: Sendable {
     try body()
   }
 
-  /// Prints what is needed; writes nothing if the output has restored everything itself.
+  /// Restores the terminal; writes nothing if the output was text.
   package func restore(_ output: inout Output) {
     printing { write(&output) }
   }
@@ -54,10 +65,6 @@ package final class TerminalRestorer: Sendable {
   }
 
   private func write(_ output: inout Output) {
-    let undo = trace.withLock { trace in
-      defer { trace = TerminalTrace() }
-      return trace.undo
-    }
-    output.restore(undo)
+    if let reset = reset.withLock({ $0.take() }) { output.restore(reset) }
   }
 }

@@ -165,6 +165,23 @@ final class AttachTests: SceneSuite {
     try terminal.waitForLine("serialq: job 1 succeeded")
   }
 
+  // Fails if the screen of a program is what its last bytes draw, or a program without a screen is
+  // interrupted.
+  @Test("a program that draws is notified when a terminal attaches, and draws again")
+  func redraw() throws {
+    let line = "trap 'echo drawn' WINCH; echo up; while :; do sleep 0.05; done"
+    try add("printf '\\033[K'; \(line)", printing: "up")
+    let terminal = try Terminal(scene, typing: "clear; serialq attach")
+    try terminal.waitForLine("drawn")
+    try terminal.press("C-c")
+    try terminal.waitForLine("serialq: job 1 was killed")
+    try add(line, printing: "up")
+    try terminal.type("clear; serialq attach", until: "up")
+    try terminal.press("C-c")
+    try terminal.waitForLine("serialq: job 2 was killed")
+    #expect(try scene.log(2).text == "up\r\n^C")
+  }
+
   // Fails if the keys of both reach the job, or the first does not learn of it.
   @Test("of two attached terminals the newer one types, until it leaves")
   func two() throws {

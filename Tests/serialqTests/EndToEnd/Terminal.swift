@@ -70,8 +70,11 @@ final class Terminal {
     return lines
   }
 
-  func isCursorShown() throws -> Bool {
-    try tmux(["display-message", "-p", "#{cursor_flag}"]) == "1\n"
+  func isCursorShown() throws -> Bool { try format("#{cursor_flag}") == "1" }
+
+  /// What the terminal says of itself, by a format of tmux.
+  func format(_ format: String) throws -> String {
+    String(try tmux(["display-message", "-p", format]).dropLast())
   }
 
   /// Waits until the screen satisfies `condition`, and returns it; checks it on all output to the

@@ -123,11 +123,14 @@ import Testing
     #expect(try scene.serialq("run").code == 0)
     let lines = ["green", "3 of 3", "end"]
     let colored = lines.map { "\u{1B}[32m\($0)\u{1B}[m" }
+    let reset = TerminalModes.reset.text
     for (line, expected) in [
-      ("serialq log 1", colored.joined(separator: "\r\n")),
-      ("serialq log -n 2 1", colored.suffix(2).joined(separator: "\r\n")),
+      ("serialq log 1", colored.joined(separator: "\r\n") + reset),
+      ("serialq log -n 2 1", colored.suffix(2).joined(separator: "\r\n") + reset),
       ("NO_COLOR=1 serialq log 1", lines.joined(separator: "\r\n")),
       ("TERM=dumb serialq log 1", lines.joined(separator: "\r\n")),
+      // Where sequences could be shown, none is added.
+      ("TERM=dumb serialq log --raw 1", Self.bytes.replacing("\r\n", with: "\r\r\n")),
       ("serialq log --raw -n 1 1", "end"),
     ] {
       let shown = try scene.launch(["/usr/bin/env", "script", "-qefc", line, "/dev/null"]) {

@@ -42,4 +42,42 @@ final class TerminalRestoreTests: SceneSuite {
     try terminal.press("C-c")
     try expectRestored(terminal, after: "serialq \(command)")
   }
+
+  // Fails if the reset moves the cursor or clears the screen: a color is most of what jobs leave.
+  @Test("the reset changes nothing else", arguments: ["run", "log 1"])
+  func harmless(command: String) throws {
+    try scene.add(#"printf 'one\n\033[31mtwo\n'"#)
+    if command != "run" { #expect(try scene.serialq("run").code == 0) }
+    let terminal = try Terminal(scene, typing: "echo a; echo b")
+    try terminal.waitFor("the prompt") { $0.count == 4 && $0.last == "$" }
+    // An earlier editor, whose end has saved a place of the cursor.
+    try terminal.type(#"clear; printf '\033[?1049h\033[?1049l'; seq 9; serialq \#(command)"#)
+    let screen = try terminal.waitFor("the prompt") { $0.last == "$" && $0.contains("two") }
+    #expect(screen.starts(with: (1...9).map(String.init)), "\(screen)")
+    #expect(screen.dropLast().contains("one"), "\(screen)")
+    let place = screen.firstIndex(of: "two") ?? 0
+    #expect(screen[place - 1] == "one", "\(screen)")
+  }
+
+  // Fails if a program that is left, or its end, leaves a mode behind that the next one does not
+  // expect.
+  @Test("attach restores every mode at the end")
+  func modes() throws {
+    let all = #"\033[?1049h\033[?1;1000;1006;2004h\033=\033[?7;25l\033[4h\033(0\033[3;5r\033[>4;2m"#
+    #expect(try scene.serialq("add", "-t", "-c", "printf '\(all)up'; read x <gate").code == 0)
+    try scene.waitForLog(1, "up")
+    let terminal = try Terminal(scene, typing: "clear; echo above; serialq attach")
+    try terminal.waitFor("the alternate screen") { !$0.contains("above") }
+    try terminal.press(#"C-\"#)
+    try terminal.waitFor("the prompt") { $0.first == "above" && $0.last == "$" }
+    let flags = """
+      #{alternate_on} #{cursor_flag} #{insert_flag} #{keypad_cursor_flag} #{keypad_flag} \
+      #{mouse_any_flag} #{wrap_flag} #{scroll_region_upper} #{scroll_region_lower}
+      """
+    let left = try terminal.format(flags)
+    #expect(left == "0 1 0 0 0 0 1 0 23")
+    try terminal.type("echo jkl", until: "jkl")
+    try gate.open()
+    #expect(try scene.serialq("wait").code == 0)
+  }
 }

@@ -1,5 +1,6 @@
 @testable import SerialqCLI
 @testable import SerialqQueue
+@testable import SerialqRunner
 @testable import SerialqSystem
 import SerialqWatch
 
@@ -197,9 +198,10 @@ enum FuzzTarget: String, CaseIterable {
       let newline = UInt8(ascii: "\n")
       let lines = styled.split(separator: newline, omittingEmptySubsequences: false)
       for line in lines {
-        var trace = TerminalTrace()
-        trace.note(Bytes(line))
-        guard trace.undo.isEmpty else { return "a line leaves its style on" }
+        guard let styles = styles(of: line) else {
+          return "another sequence than a style in the text"
+        }
+        guard styles.last ?? [] == [] else { return "a line leaves its style on" }
       }
       // Spaces at the end of a line are visible if they have a style.
       guard
@@ -207,11 +209,33 @@ enum FuzzTarget: String, CaseIterable {
           == plain.split(separator: newline, omittingEmptySubsequences: false).map(trimmed)
       else { return "with styles the text is another" }
     }
-    return faultOfTrace(output)
+    return faultOfTail(output)
   }
 
   private static func trimmed(_ line: ArraySlice<UInt8>) -> Bytes {
     Bytes(line.reversed().drop { $0 == UInt8(ascii: " ") }.reversed())
+  }
+
+  /// The parameters of the styles in a line; nil if it has other sequences.
+  private static func styles(of line: ArraySlice<UInt8>) -> [Bytes]? {
+    var styles: [Bytes] = []
+    for element in elements(of: Bytes(line)) {
+      switch element {
+      case .text, .control: break
+      case .sequence(let parameters, UInt8(ascii: "m"))
+      where parameters.allSatisfy({ 0x30...0x3B ~= $0 }):
+        styles.append(parameters)
+      case .escape, .sequence: return nil
+      }
+    }
+    return styles
+  }
+
+  private static func elements(of output: Bytes) -> [SequenceParser.Element] {
+    var (parser, rest) = (SequenceParser(), output[...])
+    var elements: [SequenceParser.Element] = []
+    while let element = parser.next(&rest) { elements.append(element) }
+    return elements
   }
 
   private static func text(
@@ -227,16 +251,26 @@ enum FuzzTarget: String, CaseIterable {
     return shown + text.finish()
   }
 
-  private static func faultOfTrace(_ output: Bytes) -> String? {
-    var (whole, pieces, again) = (TerminalTrace(), TerminalTrace(), TerminalTrace())
+  private static func faultOfTail(_ output: Bytes) -> String? {
+    var (whole, pieces, again) = (OutputTail(), OutputTail(), OutputTail())
+    let window = TerminalWindow(columns: 80, rows: 1_000_000)
     whole.note(output)
     for byte in output { pieces.note([byte]) }
-    again.note(whole.redo)
-    guard pieces == whole else { return "in pieces the terminal is another" }
-    guard again.undo == whole.undo, again.redo == whole.redo else {
-      return "the terminal differs after it is changed again"
+    let painted = whole.repaint(window)
+    again.note(painted)
+    guard pieces.repaint(window) == painted || output.count > OutputTail.most else {
+      return "in pieces the terminal is another"
     }
-    return nil
+    guard painted.count <= 3 * OutputTail.most || output.count > OutputTail.most else {
+      return "more is painted than is kept"
+    }
+    guard !elements(of: painted).contains(where: \.isQuery) else { return "a query is painted" }
+    guard again.isFullScreen == whole.isFullScreen else {
+      return "the terminal differs after it is painted"
+    }
+    var reset = OutputTail()
+    reset.note(painted + TerminalModes.reset)
+    return reset.isFullScreen ? "the reset leaves the alternate screen on" : nil
   }
 }
 

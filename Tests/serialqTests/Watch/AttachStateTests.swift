@@ -91,18 +91,34 @@ import Testing
   }
 
   // Fails if a message continues a line of the job, or changes its style.
-  @Test("a message is on a line of its own, and the job's style continues after it")
+  @Test("a message is on a line of its own, in no style")
   func messages() throws {
     var state = begun()
     try state.receive(output("^[31mred"))
     state.say("first")
     state.say("second")
     let both = shown(&state)
-    #expect(both == "^[31mred!\r\n^[mfirst\r\n^[31m!\r^[msecond\r\n^[31m")
+    #expect(both == "^[31mred!^[m\r\nfirst\r\n!^[m\rsecond\r\n")
     try state.receive(output("more\r\n"))
     state.say("third")
     let third = shown(&state)
-    #expect(third == "more\r\n!\r^[mthird\r\n^[31m")
+    #expect(third == "more\r\n!^[m\rthird\r\n")
+    // In the middle of a sequence.
+    try state.receive(output("^[3"))
+    state.say("fourth")
+    let fourth = shown(&state)
+    #expect(fourth == "^[3!^[m\rfourth\r\n^[3")
+  }
+
+  // Fails if a message alone has the terminal reset.
+  @Test("a message between text has no sequences")
+  func textMessages() throws {
+    var state = begun()
+    try state.receive(output("text"))
+    state.say("message")
+    let printed = shown(&state)
+    let undo = text(state.leave())
+    #expect(printed == "text\r\nmessage\r\n" && undo == "\r")
   }
 
   // Fails if a message scrolls the screen of an editor, or moves its cursor.
@@ -121,9 +137,9 @@ import Testing
   @Test(
     "leaving restores the terminal, with the cursor at the start of a line",
     arguments: [
-      ("", "\r"), ("text", "\r\n"), ("text\r\n", "\r"), ("^[31mtext\r\n", "^[m\r"),
-      ("text\r\n^[31m", "^[m\r"), ("50%\r", "\r\n"), ("a\r\n^[?25l$ ", "^[?25h\r\n"),
-      ("^[?1049hscreen", "^[?1049l\r\n"), ("text^[3", "!\r\n"), ("\r\n^[?2004h", "^[?2004l\r"),
+      ("", "\r"), ("text", "\r\n"), ("text\r\n", "\r"), ("^[31mtext\r\n", "reset\r"),
+      ("text\r\n^[31m", "reset\r"), ("50%\r", "\r\n"), ("a\r\n^[?25l$ ", "reset\r\n"),
+      ("^[?1049hscreen", "reset\r\n"), ("text^[3", "reset\r\n"), ("\r\n^[?2004h", "reset\r"),
     ])
   func leaving(printed: String, undo: String) throws {
     for size in 1...max(1, printed.utf8.count) {
@@ -131,7 +147,9 @@ import Testing
       for byte in printed { try state.receive(output(String(byte))) }
       while !state.output.isEmpty { state.note(written: min(size, state.output.count)) }
       let left = text(state.leave())
-      #expect(left == undo, "\(printed) in pieces of \(size)")
+      #expect(
+        left == undo.replacing("reset", with: text(TerminalModes.reset)),
+        "\(printed) in pieces of \(size)")
     }
   }
 

@@ -24,6 +24,8 @@ struct Asking {
   private(set) var question: Question?
   /// The last question, while nothing was printed or typed since.
   private var lastQuestion: Question?
+  /// Whether a question was recorded, and nothing was printed or typed since.
+  var isUnanswered: Bool { lastQuestion != nil }
   /// Whether the recorded question was recorded before, until a terminal was attached.
   private(set) var isRepeated = false
 

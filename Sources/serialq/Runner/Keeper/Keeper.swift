@@ -215,8 +215,8 @@ package struct Keeper {
   /// Gives the job's terminal the size of the attached terminal that types.
   private mutating func resize() {
     guard let typing, let window = clients[typing].viewer.window else { return }
-    // A program that draws the whole screen draws it again when the size changes.
-    if terminal.size == window, tail.isFullScreen {
+    // A program draws again when the size changes; one that waits for an answer has no need to.
+    if terminal.size == window, tail.isDrawn, !asking.isUnanswered {
       var smaller = window
       smaller.rows = max(1, window.rows - 1)
       terminal.setSize(smaller)

@@ -1,71 +1,62 @@
 import SerialqSystem
 
-/// The end of a job's output, from which a terminal that attaches is painted.
+/// The end of a job's output, which a terminal that attaches shows first.
 ///
-/// Pure and bounded. The cut is before a line, so that it is in no sequence and no character, and
-/// what the dropped part has changed on a terminal is kept as a ``TerminalTrace``.
+/// Pure and bounded. Without queries: a terminal would answer them again, and the job would take the
+/// answers for keys.
 struct OutputTail {
-  /// What the output before `bytes` has changed.
-  private var before = TerminalTrace()
+  private var parser = SequenceParser()
+  private var modes = TerminalModes()
+  /// The output on the present screen, from the start of a line.
   private var bytes = Bytes()
+  /// The output on the main screen, while the job draws on the alternate one.
+  private var hidden = Bytes()
 
   /// Enough for a screen full of colors.
   static let most = 1 << 16
 
-  mutating func note(_ new: Bytes) {
-    bytes += new
-    // Cut rarely: each cut moves the rest.
-    guard bytes.count > 2 * Self.most else { return }
-    let start = bytes.count - Self.most
-    let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? start
-    before.note(Bytes(bytes[..<end]))
-    bytes.removeSubrange(..<end)
-  }
-
-  /// What to print on a terminal of this size to show what the job has printed last.
-  ///
-  /// The last lines, at most a screen full; of a job that draws the whole screen, what is kept since
-  /// it began to. Without queries: the terminal would answer them again, and the job would take the
-  /// answers for keys.
-  func repaint(_ window: TerminalWindow) -> Bytes {
-    let start = isFullScreen ? startOfFullScreen : start(ofLast: max(1, window.rows - 1))
-    var trace = before
-    trace.note(Bytes(bytes[..<start]))
-    let clear = trace.isFullScreen ? Bytes("\u{1B}[H\u{1B}[2J".utf8) : []
-    return trace.redo + clear + TerminalQueries.removed(from: bytes[start...])
-  }
-
-  /// Where the job switched to the alternate screen; 0 if that is not kept.
-  ///
-  /// What precedes it belongs to the main screen, which the terminal that is painted keeps.
-  private var startOfFullScreen: Int {
-    var trace = before
-    var (start, from) = (0, 0)
-    for index in bytes.indices where bytes[index] == UInt8(ascii: "h") {
-      let wasFullScreen = trace.isFullScreen
-      trace.note(Bytes(bytes[from...index]))
-      if !wasFullScreen, trace.isFullScreen {
-        start = bytes[from...index].lastIndex(of: SequenceParser.escape) ?? from
+  mutating func note(_ output: Bytes) {
+    var rest = output[...]
+    while let element = parser.next(&rest) {
+      let wasAlternate = modes.isAlternate
+      if let isAlternate = modes.note(element) {
+        guard isAlternate != wasAlternate else { continue }
+        (bytes, hidden) = isAlternate ? ([], bytes) : (hidden, [])
+      } else if !element.isQuery {
+        element.append(to: &bytes)
       }
-      from = index + 1
     }
-    return start
+    // Cut rarely: each cut moves the rest.
+    if bytes.count > 2 * Self.most { cut() }
   }
 
-  /// Whether the job draws the whole screen, and draws it again when its size changes.
-  var isFullScreen: Bool {
-    var trace = before
-    trace.note(bytes)
-    return trace.isFullScreen
+  /// Cuts before a line; what has no lines, in no sequence and no character.
+  private mutating func cut() {
+    let tail = bytes.suffix(Self.most)
+    let start =
+      tail.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 }
+      ?? tail.firstIndex { $0 == SequenceParser.escape || $0 == UInt8(ascii: "\r") }
+    bytes.removeSubrange(..<(start ?? tail.startIndex))
   }
 
-  private func start(ofLast lines: Int) -> Int {
-    var left = lines
+  /// Whether the job draws on the alternate screen.
+  var isFullScreen: Bool { modes.isAlternate }
+
+  /// Whether the job may draw again when the size of its terminal changes: it has printed more than
+  /// text.
+  var isDrawn: Bool { TerminalModes.canChange(by: bytes) }
+
+  /// What to print on a terminal of this size to show what the job has printed last: a screen full of
+  /// lines, or what it has drawn on the alternate screen.
+  func repaint(_ window: TerminalWindow) -> Bytes {
+    let output =
+      isFullScreen ? Bytes("\u{1B}[H\u{1B}[2J") + bytes : lastLines(max(1, window.rows - 1))
+    return modes.sequences + output + parser.incomplete
+  }
+
+  private func lastLines(_ count: Int) -> Bytes {
     // The end of the last line separates it from no other.
-    for index in bytes.indices.dropLast().reversed() where bytes[index] == UInt8(ascii: "\n") {
-      left -= 1
-      if left == 0 { return index + 1 }
-    }
-    return 0
+    let ends = bytes.indices.dropLast().reversed().lazy.filter { bytes[$0] == UInt8(ascii: "\n") }
+    return Bytes(bytes[(ends.dropFirst(count - 1).first.map { $0 + 1 } ?? 0)...])
   }
 }

@@ -43,8 +43,8 @@ struct Viewer {
 
   /// Queues what paints the terminal, in place of what it has not read.
   mutating func paint(_ repaint: Bytes) {
-    // In the middle of a line, of which the rest was dropped.
-    if isBehind { queue(Bytes("\u{18}\r\n".utf8)) }
+    // What was dropped may have ended a line, or left the alternate screen.
+    if isBehind { queue(TerminalModes.reset + Bytes("\r\n".utf8)) }
     isBehind = false
     queue(repaint)
   }

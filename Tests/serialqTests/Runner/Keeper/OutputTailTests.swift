@@ -22,14 +22,12 @@ struct OutputTailTests {
     #expect(tail("").repaint(window).isEmpty)
   }
 
-  // Fails if the part that is not painted is not traced.
-  @Test("what earlier output has changed is changed again")
+  // Fails if the arrow keys or the mouse of a program do not work after a reattachment.
+  @Test("the modes that earlier output has changed are changed again")
   func modes() {
-    let before = "\u{1B}[31m\u{1B}[?2004h"
     let lines = (1...10).map { "\($0)\r\n" }.joined()
-    let painted = tail(before + lines).repaint(window).text
-    #expect(painted.contains("\u{1B}[?2004h") && painted.contains("31"))
-    #expect(painted.hasSuffix("7\r\n8\r\n9\r\n10\r\n"))
+    let painted = tail("\u{1B}[31m\u{1B}[?2004h\u{1B}=" + lines).repaint(window).text
+    #expect(painted == "\u{1B}=\u{1B}[?2004h7\r\n8\r\n9\r\n10\r\n")
   }
 
   // Fails if the memory of a keeper grows with the output.
@@ -48,8 +46,10 @@ struct OutputTailTests {
     let tail = tail("shell\r\n\u{1B}[?1049h\u{1B}[Hvi")
     #expect(tail.isFullScreen)
     // What precedes would be printed on the main screen of the terminal.
-    #expect(tail.repaint(window).text == "\u{1B}[?1049h\u{1B}[Hvi")
-    #expect(!self.tail("\u{1B}[?1049hvi\u{1B}[?1049l").isFullScreen)
+    #expect(tail.repaint(window).text == "\u{1B}[?1049h\u{1B}[H\u{1B}[2J\u{1B}[Hvi")
+    // Afterwards the main screen is as it was.
+    let left = self.tail("shell\r\n\u{1B}[?1049;25hvi\u{1B}[?47h\u{1B}[?1049lback")
+    #expect(!left.isFullScreen && left.repaint(window).text == "shell\r\nback")
   }
 
   // Fails if a full screen of which the start is not kept is painted on the main screen.
@@ -59,11 +59,29 @@ struct OutputTailTests {
     for index in 0..<20_000 { tail.note(Bytes("\u{1B}[Hline \(index)\r\n".utf8)) }
     let painted = tail.repaint(window).text
     #expect(painted.hasPrefix("\u{1B}[?1049h\u{1B}[H\u{1B}[2J\u{1B}[Hline "))
+    #expect(painted.utf8.count <= 2 * OutputTail.most)
   }
 
   // Fails if a terminal that attaches types answers to old questions into the job.
   @Test("queries of the terminal are not repeated")
   func queries() {
     #expect(tail("a\u{1B}[cb\u{1B}]11;?\u{7}c").repaint(window).text == "abc")
+    #expect(tail("a\u{1B}[").repaint(window).text == "a\u{1B}[")
+  }
+
+  // Fails if a line without an end is cut in a sequence or a character.
+  @Test("output without lines is cut before a sequence")
+  func noLines() {
+    var tail = OutputTail()
+    for _ in 0..<20_000 { tail.note(Bytes("\r日本 \u{1B}[31m50%".utf8)) }
+    let all = tail.repaint(window).text
+    #expect(all.hasPrefix("\r日本 \u{1B}[31m") || all.hasPrefix("\u{1B}[31m50%"))
+  }
+
+  // Fails if a program that prints only lines is notified of a size that has not changed.
+  @Test("only a job that has printed control sequences draws again")
+  func drawn() {
+    #expect(!tail("").isDrawn && !tail("a\r\n10%\r20%").isDrawn)
+    #expect(tail("\u{1B}[H18 root").isDrawn)
   }
 }

@@ -65,6 +65,8 @@ struct ViewerTests {
     }
     #expect(messages.last == .output(Bytes("painted")))
     #expect(messages.contains(.typing(false)))
+    // It may have been on the alternate screen.
+    #expect(messages.contains(.output(TerminalModes.reset + Bytes("\r\n"))))
     #expect((messages.first == .output(Bytes(repeating: 1, count: 100))) == (sent > 0))
   }
 }
