@@ -240,7 +240,7 @@ package struct Follower {
     let isText = hasTerminal && !restorer.isTerminal && !style.isRaw
     return LogReader(
       folder.log(attempt.id), restorer, hasTerminal: hasTerminal,
-      text: isText ? TerminalText(keepsStyle: false, window: 1) : nil
+      text: isText ? TerminalText(keepsStyle: false) : nil
     ) { [folder] () throws(Failure) in
       try job.flatMap { (job) throws(Failure) in try folder.openKeptLog(of: job) }
     }

@@ -12,15 +12,11 @@ package struct LogReader {
   private let hasTerminal: Bool
   /// What the output is converted to; nil if it is printed unchanged.
   private var text: TerminalText?
-  /// How many lines of text are left out before the first one.
-  private var skipped = 0
-  /// The size of the end of a log in which its last lines of text are counted first.
-  private let recentSize: Int64
 
   /// `restorer` is informed of what is printed; `text` converts the output of a terminal.
   package init(
     _ path: Bytes, _ restorer: TerminalRestorer, hasTerminal: Bool = false,
-    text: TerminalText? = nil, recentSize: Int64 = 1 << 16,
+    text: TerminalText? = nil,
     kept: @escaping () throws(Failure) -> FileDescriptor? = { () throws(Failure) in nil }
   ) {
     self.path = path
@@ -28,7 +24,6 @@ package struct LogReader {
     self.restorer = restorer
     self.hasTerminal = hasTerminal
     self.text = text
-    self.recentSize = recentSize
   }
 
   /// Prints new content; does nothing if the log does not exist yet.
@@ -43,15 +38,18 @@ package struct LogReader {
     isStopped: () -> Bool = { false }, begin: (inout Output) -> Void = { _ in }
   ) throws(Failure) {
     let size = try opened()?.status().size ?? 0
-    if text != nil {
-      return try printText(
-        upTo: size, to: &output, isLast: isLast, isStopped: isStopped, begin: begin)
-    }
-    if !wholeLines { cursor.releaseLine() }
+    if text == nil, !wholeLines { cursor.releaseLine() }
+    // Another process may have truncated the log.
+    if text != nil, size < cursor.scanned { cursor.skip(to: size) }
     while !output.readerIsGone, cursor.scanned < size, !isStopped() {
       let start = cursor.scanned
       let piece = try piece(from: start)
-      if piece.isEmpty { return }
+      if piece.isEmpty { break }
+      if let lines = text?.convert(piece) {
+        cursor.skip(to: start + Int64(piece.count))
+        print(text: lines, &output, begin)
+        continue
+      }
       guard let end = cursor.scan(piece, wholeLines: wholeLines) else { continue }
       begin(&output)
       try restorer.printing { () throws(Failure) in
@@ -61,6 +59,7 @@ package struct LogReader {
       }
       cursor.advance(to: end)
     }
+    if isLast, let rest = text?.finish() { print(text: rest, &output, begin) }
   }
 
   /// Prints the current content and ignores later growth: a job that prints its own log would never
@@ -76,7 +75,7 @@ package struct LogReader {
     let size = try file.status().size
     if let lines { try skip(toLast: lines, before: size) }
     guard text == nil else {
-      try printText(upTo: size, to: &output, isLast: true)
+      try print(to: &output, isLast: true)
       return true
     }
     try restorer.printing { () throws(Failure) in
@@ -94,8 +93,9 @@ package struct LogReader {
   }
 
   private mutating func skip(toLast lines: Int, before end: Int64) throws(Failure) {
-    if let text { return try skip(toLast: lines, of: text, before: end) }
-    cursor.skip(to: try start(ofLast: lines, before: end))
+    let start = try start(ofLast: lines, before: end)
+    cursor.skip(to: start)
+    if start > 0, let text { self.text = TerminalText(keepsStyle: text.keepsStyle, isCut: true) }
   }
 
   /// Leaves out the present content.
@@ -145,77 +145,13 @@ package struct LogReader {
     output.result(bytes)
   }
 
-  // MARK: Text
-
-  /// Prints the lines of text up to `size`; if that is the end, the incomplete one too.
-  private mutating func printText(
-    upTo size: Int64, to output: inout Output, isLast: Bool,
-    isStopped: () -> Bool = { false }, begin: (inout Output) -> Void = { _ in }
-  ) throws(Failure) {
-    // Another process may have truncated the log.
-    if size < cursor.scanned { cursor.skip(to: size) }
-    while !output.readerIsGone, cursor.scanned < size {
-      if isStopped() { return }
-      let piece = try piece(from: cursor.scanned, before: size)
-      if piece.isEmpty { break }
-      cursor.skip(to: cursor.scanned + Int64(piece.count))
-      printLines(text?.convert(piece) ?? [], to: &output, begin: begin)
-    }
-    if isLast { printLines(text?.finish() ?? [], to: &output, begin: begin) }
-  }
-
-  private mutating func printLines(
-    _ lines: Bytes, to output: inout Output, begin: (inout Output) -> Void
-  ) {
-    var rest = lines[...]
-    while skipped > 0, let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-      rest = rest[(end + 1)...]
-      skipped -= 1
-    }
-    if skipped > 0 || rest.isEmpty { return }
+  private func print(text: Bytes, _ output: inout Output, _ begin: (inout Output) -> Void) {
+    if text.isEmpty { return }
     begin(&output)
     restorer.printing {
-      print(Bytes(rest), &output)
+      print(text, &output)
       output.emit()
     }
-  }
-
-  /// Leaves out all lines of text before `end` but the last.
-  ///
-  /// Reads more and more of the end of a log until it has these lines, and a screen of others before
-  /// them, so that what precedes it does not matter. Gives up if a large end has few lines: it is
-  /// a progress bar, whose states take minutes to convert.
-  private mutating func skip(
-    toLast lines: Int, of text: TerminalText, before end: Int64
-  ) throws(Failure) {
-    var (start, count, size) = (end, 0, recentSize)
-    repeat {
-      start = max(0, end - size)
-      size *= 16
-      var counted = text.restarted(isCut: start > 0)
-      count = try lineCount(of: &counted, from: start, before: end)
-    } while start > 0 && count <= lines + TerminalText.screen
-      && (count > TerminalText.screen || size <= recentSize << 8)
-    cursor.skip(to: start)
-    self.text = text.restarted(isCut: start > 0)
-    skipped = max(0, count - lines)
-  }
-
-  private mutating func lineCount(
-    of text: inout TerminalText, from start: Int64, before end: Int64
-  ) throws(Failure) -> Int {
-    var count = 0
-    var offset = start
-    while offset < end {
-      let piece = try piece(from: offset, before: end)
-      if piece.isEmpty { break }
-      offset += Int64(piece.count)
-      count += text.convert(piece).count { $0 == UInt8(ascii: "\n") }
-    }
-    let rest = text.finish()
-    // Content after the last line end counts as a line.
-    let isOpen = rest.last.map { $0 != UInt8(ascii: "\n") } ?? false
-    return count + rest.count { $0 == UInt8(ascii: "\n") } + (isOpen ? 1 : 0)
   }
 
   // MARK: Reading
@@ -228,10 +164,6 @@ package struct LogReader {
   ) throws(Failure) -> Bytes {
     guard let file = try opened() else { return [] }
     return try file.bytes(from: offset, count)
-  }
-
-  private mutating func piece(from offset: Int64, before end: Int64) throws(Failure) -> Bytes {
-    try piece(from: offset, Int(min(LogReader.pieceSize, end - offset)))
   }
 
   /// Whether the log exists, or is kept.

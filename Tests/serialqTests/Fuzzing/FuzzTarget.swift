@@ -181,34 +181,30 @@ enum FuzzTarget: String, CaseIterable {
   }
 
   private static func faultOfTerminal(_ output: Bytes) -> String? {
-    for window in [1, 2, 64] {
-      let plain = text(output, keepsStyle: false, window)
-      let styled = text(output, keepsStyle: true, window)
-      for size in [1, 7] where text(output, keepsStyle: true, window, inPiecesOf: size) != styled {
-        return "in pieces the text is another"
-      }
-      let isControl = plain.contains { $0 < 0x20 && $0 != 0x0A && $0 != 0x09 || $0 == 0x7F }
-      let isLongControl = zip(plain, plain.dropFirst()).contains {
-        $0 == 0xC2 && 0x80...0x9F ~= $1
-      }
-      guard !isControl, !isLongControl else { return "a control character in the text" }
-      guard text(plain, keepsStyle: false, window) == plain else {
-        return "the text has another text"
-      }
-      let newline = UInt8(ascii: "\n")
-      let lines = styled.split(separator: newline, omittingEmptySubsequences: false)
-      for line in lines {
-        guard let styles = styles(of: line) else {
-          return "another sequence than a style in the text"
-        }
-        guard styles.last ?? [] == [] else { return "a line leaves its style on" }
-      }
-      // Spaces at the end of a line are visible if they have a style.
-      guard
-        lines.map({ trimmed(Visible.withoutColors($0)[...]) })
-          == plain.split(separator: newline, omittingEmptySubsequences: false).map(trimmed)
-      else { return "with styles the text is another" }
+    let plain = text(output, keepsStyle: false)
+    let styled = text(output, keepsStyle: true)
+    for size in [1, 7] where text(output, keepsStyle: true, inPiecesOf: size) != styled {
+      return "in pieces the text is another"
     }
+    let isControl = plain.contains { $0 < 0x20 && $0 != 0x0A && $0 != 0x09 || $0 == 0x7F }
+    let isLongControl = zip(plain, plain.dropFirst()).contains {
+      $0 == 0xC2 && 0x80...0x9F ~= $1
+    }
+    guard !isControl, !isLongControl else { return "a control character in the text" }
+    guard text(plain, keepsStyle: false) == plain else { return "the text has another text" }
+    let newline = UInt8(ascii: "\n")
+    let lines = styled.split(separator: newline, omittingEmptySubsequences: false)
+    for line in lines {
+      guard let styles = styles(of: line) else {
+        return "another sequence than a style in the text"
+      }
+      guard styles.last ?? [] == [] else { return "a line leaves its style on" }
+    }
+    // Spaces at the end of a line are visible if they have a style.
+    guard
+      lines.map({ trimmed(Visible.withoutColors($0)[...]) })
+        == plain.split(separator: newline, omittingEmptySubsequences: false).map(trimmed)
+    else { return "with styles the text is another" }
     return faultOfTail(output)
   }
 
@@ -239,9 +235,9 @@ enum FuzzTarget: String, CaseIterable {
   }
 
   private static func text(
-    _ output: Bytes, keepsStyle: Bool, _ window: Int, inPiecesOf size: Int = .max
+    _ output: Bytes, keepsStyle: Bool, inPiecesOf size: Int = .max
   ) -> Bytes {
-    var text = TerminalText(keepsStyle: keepsStyle, window: window)
+    var text = TerminalText(keepsStyle: keepsStyle)
     var shown = Bytes()
     var rest = output[...]
     while !rest.isEmpty {

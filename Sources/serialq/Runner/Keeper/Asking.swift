@@ -108,9 +108,7 @@ struct Asking {
 
   /// The incomplete last line as text.
   private static func text(of line: Bytes) -> Bytes {
-    var text = TerminalText(keepsStyle: false, window: 1)
-    _ = text.convert(line)
-    var line = text.openLine
+    var line = Bytes(TerminalText.plain(line).split(separator: UInt8(ascii: "\n")).last ?? [])
     while line.last == UInt8(ascii: " ") { line.removeLast() }
     return Bytes(line.prefix(Question.maxText))
   }

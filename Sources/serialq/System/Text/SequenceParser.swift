@@ -43,9 +43,6 @@ package struct SequenceParser: Equatable, Sendable {
   /// Sequences with more parameters are dropped.
   private static let longest = 256
 
-  /// Whether the next byte is not part of a sequence.
-  package var isInText: Bool { state == .text }
-
   /// The start of an incomplete sequence, which the next bytes complete; of a string only its start.
   package var incomplete: Bytes {
     switch state {
