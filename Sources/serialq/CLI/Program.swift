@@ -80,8 +80,7 @@ struct Session {
   ) throws(Failure) -> (QueueFolder, Queue)? {
     guard let folder = try spool().existingQueue(named: Bytes(name.utf8)) else { return nil }
     var reader = JournalReader(folder)
-    report(try reader.read(each: each).damaged, in: folder)
-    reader.takeReports()
+    report(try reader.readWithReports(each: each).damaged, in: folder)
     return (folder, reader.queue)
   }
 

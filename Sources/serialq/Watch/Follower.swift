@@ -167,11 +167,10 @@ package struct Follower {
 
   private mutating func look(_ output: inout Output, _ last: inout String) throws(Failure) {
     var seen = FollowerState.Changes()
-    seen.replaced = try reader.read { entry, before, queue in
+    seen.replaced = try reader.readWithReports { entry, before, queue in
       seen.note(entry, before, queue)
     }.replaced
     self.seen = seen
-    reader.takeReports()
     for id in seen.requeued where subject == .queue || subject == .job(id) {
       unread.retain(id...id)
     }

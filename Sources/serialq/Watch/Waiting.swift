@@ -63,8 +63,7 @@ package struct Waiting {
   /// a paused queue, or must wait for a suspended job.
   package mutating func look() throws(Failure) -> [DamagedLine] {
     let isOver = try end?.isOver() ?? true
-    let news = try reader.read()
-    reader.takeReports()
+    let news = try reader.readWithReports()
     damaged += news.damaged
     if news.applied > 0 { failedStarts = 0 }
     for id in ids where queue.job(id) == nil {

@@ -72,11 +72,11 @@ private struct StatusWatch: WatchedQueue {
   /// Reads the journal and returns lines that report what changed; the first call reports the present state.
   mutating func update() throws(Failure) -> [String] {
     var lines: [String] = []
-    let news = try reader.read { [isFirst, queueName = folder.name.text] entry, before, queue in
+    let queueName = folder.name.text
+    let news = try reader.readWithReports { [isFirst] entry, before, queue in
       guard !isFirst, let job = entry.job.flatMap(queue.job) else { return }
       lines += Self.lines(about: job, before: before, of: queueName)
     }
-    reader.takeReports()
     damaged = news.damaged
     progress.update(queue, changes: reader.changes)
     if isFirst {

@@ -89,8 +89,17 @@ extension QueueFolder {
 }
 
 extension JournalReader {
-  /// Takes what the launchers of running jobs have reported so far, which the journal has not.
-  package mutating func takeReports() {
+  /// As `read`, for a command that shows jobs: also takes what the launchers of running jobs have
+  /// reported so far, which the journal has not.
+  package mutating func readWithReports(
+    each: ((Entry, Job?, borrowing Queue) -> Void)? = nil
+  ) throws(Failure) -> News {
+    let news = try read(each: each)
+    takeReports()
+    return news
+  }
+
+  private mutating func takeReports() {
     for job in queue.running.compactMap(queue.job) {
       guard var launch = job.execution?.launch else { continue }
       _ = launch.take((try? folder.launcherReport(job.id)) ?? [])
