@@ -96,7 +96,11 @@ package struct Attachment {
       if let end = state.ending, state.isEnded { return end }
       let ready = try wait(descriptors)
       isNews = ready[3...].contains { $0.canRead || $0.isClosed }
-      if ready[0].isReadable, let end = readKeys() { return end }
+      if ready[0].isReadable, let end = readKeys() {
+        // The keys before the one that detaches.
+        if !state.outgoing.isEmpty { try send() }
+        return end
+      }
       if ready[1].isReadable { try receive() }
       if ready[1].canWrite { try send() }
       if ready[2].canWrite || ready[2].isClosed, let end = show() { return end }

@@ -262,7 +262,10 @@ package struct Keeper {
   private mutating func finish() throws(Failure) {
     var rest = Self.mostRest
     while rest > 0, let count = try copyOutput(), count > 0 { rest -= count }
-    for index in clients.indices { clients[index].viewer.tell(.over) }
+    for index in clients.indices {
+      let window = clients[index].viewer.window
+      clients[index].viewer.end { window.map(tail.repaint) ?? [] }
+    }
     let end = Clock.monotonic() + Self.patience
     send()
     clients.removeAll { $0.isGone || !$0.viewer.hasOutput }

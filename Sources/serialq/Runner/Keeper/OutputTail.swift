@@ -2,8 +2,8 @@ import SerialqSystem
 
 /// The end of a job's output, which a terminal that attaches shows first.
 ///
-/// Pure and bounded. Without queries: a terminal would answer them again, and the job would take the
-/// answers for keys.
+/// Pure and bounded. Without queries, which a terminal would answer again, and the job would take the
+/// answers for keys; and without the modes, which are set first.
 struct OutputTail {
   private var parser = SequenceParser()
   private var modes = TerminalModes()
@@ -19,12 +19,12 @@ struct OutputTail {
     var rest = output[...]
     while let element = parser.next(&rest) {
       let wasAlternate = modes.isAlternate
-      if let isAlternate = modes.note(element) {
-        guard isAlternate != wasAlternate else { continue }
-        (bytes, hidden) = isAlternate ? ([], bytes) : (hidden, [])
-      } else if !element.isQuery {
-        element.append(to: &bytes)
+      modes.note(element)
+      if element.isReset { (bytes, hidden) = ([], []) }
+      if modes.isAlternate != wasAlternate {
+        (bytes, hidden) = wasAlternate ? (hidden, []) : ([], bytes)
       }
+      if !element.isQuery, !TerminalModes.has(element) { element.append(to: &bytes) }
     }
     // Cut rarely: each cut moves the rest.
     if bytes.count > 2 * Self.most { cut() }

@@ -13,6 +13,8 @@ struct Viewer {
   /// Where the message that is partly sent ends; nothing before it may be dropped.
   private var boundaries: [Int] = []
   private var isBehind = false
+  /// Whether this terminal types; nil before the first message about it.
+  private var types: Bool?
 
   /// The most bytes that wait for one terminal.
   static let most = 1 << 20
@@ -44,13 +46,27 @@ struct Viewer {
   /// Queues what paints the terminal, in place of what it has not read.
   mutating func paint(_ repaint: Bytes) {
     // What was dropped may have ended a line, or left the alternate screen.
-    if isBehind { queue(TerminalModes.reset + Bytes("\r\n".utf8)) }
+    if isBehind {
+      queue(TerminalModes.reset + Bytes("\r\n".utf8))
+      // The message may have been dropped.
+      if let types { append(.typing(types)) }
+    }
     isBehind = false
     queue(repaint)
   }
 
   /// Queues a message that is not output.
-  mutating func tell(_ message: AttachMessage) { append(message) }
+  mutating func tell(_ message: AttachMessage) {
+    if case .typing(let value) = message { types = value }
+    append(message)
+  }
+
+  /// Queues that the job is over, after all of its output.
+  mutating func end(_ repaint: () -> Bytes) {
+    // What is left of the output is short, so nothing need be waited for.
+    if isBehind { paint(repaint()) }
+    append(.over)
+  }
 
   /// The bytes to write next; if the terminal is behind, calls `repaint` first.
   mutating func next(_ repaint: () -> Bytes) -> ArraySlice<UInt8> {

@@ -24,7 +24,7 @@ package struct TerminalModes: Equatable, Sendable {
   @discardableResult
   package mutating func note(_ element: SequenceParser.Element) -> Bool? {
     switch element {
-    case .escape(0, UInt8(ascii: "c")):
+    case _ where element.isReset:
       self = TerminalModes()
       return false
     case .escape(0, UInt8(ascii: "=")): changed.insert(Self.keypad)
@@ -39,10 +39,27 @@ package struct TerminalModes: Equatable, Sendable {
     return nil
   }
 
-  private mutating func set(_ numbers: ArraySlice<UInt8>, isOn: Bool) -> Bool? {
+  /// Whether a part of the output only changes what `sequences` restores.
+  package static func has(_ element: SequenceParser.Element) -> Bool {
+    switch element {
+    case .escape(0, UInt8(ascii: "=")), .escape(0, UInt8(ascii: ">")): true
+    case .escape: element.isReset
+    case .sequence(let parameters, UInt8(ascii: "h")), .sequence(let parameters, UInt8(ascii: "l")):
+      parameters.first == UInt8(ascii: "?")
+        && numbers(parameters.dropFirst()).allSatisfy {
+          screens.contains($0) || usuallyOn.contains($0) || usuallyOff.contains($0)
+        }
+    case .text, .control, .sequence: false
+    }
+  }
+
+  private static func numbers(_ parameters: ArraySlice<UInt8>) -> [Int] {
+    parameters.split(separator: UInt8(ascii: ";")).map { Int(decimal: Bytes($0)) ?? 0 }
+  }
+
+  private mutating func set(_ parameters: ArraySlice<UInt8>, isOn: Bool) -> Bool? {
     var screen: Bool?
-    for mode in numbers.split(separator: UInt8(ascii: ";")).compactMap({ Int(decimal: Bytes($0)) })
-    {
+    for mode in Self.numbers(parameters) {
       if Self.screens.contains(mode) { screen = isOn }
       if isOn ? Self.usuallyOff.contains(mode) : Self.usuallyOn.contains(mode) {
         changed.insert(mode)
@@ -85,10 +102,17 @@ package struct TerminalModes: Equatable, Sendable {
       // One by one: tmux ignores a long sequence.
       usuallyOff.map { "\u{1B}[?\($0)l" }.joined(),
       usuallyOn.map { "\u{1B}[?\($0)h" }.joined() + "\u{1B}>",
-      // Insert mode, line drawing, the shape of the cursor.
-      "\u{1B}[4l\u{1B}(B\u{0F}\u{1B}[0 q",
+      // A locked keyboard, insert mode, line ends of two characters.
+      "\u{1B}[2l\u{1B}[4l\u{1B}[20l",
+      // Line drawing, the shape of the cursor.
+      "\u{1B}(B\u{0F}\u{1B}[0 q",
       // The scrolling region, which moves the cursor.
       "\u{1B}7\u{1B}[r\u{1B}8",
       "\u{1B}[m",
     ].joined().utf8)
+}
+
+extension SequenceParser.Element {
+  /// Whether this resets a terminal, and clears it.
+  package var isReset: Bool { self == .escape(intermediate: 0, final: UInt8(ascii: "c")) }
 }

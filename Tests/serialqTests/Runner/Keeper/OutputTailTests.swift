@@ -30,6 +30,15 @@ struct OutputTailTests {
     #expect(painted == "\u{1B}=\u{1B}[?2004h7\r\n8\r\n9\r\n10\r\n")
   }
 
+  // Fails if a mode that was set since on another screen, or before a reset, is set last.
+  @Test("a terminal has the present modes, and nothing from before a reset")
+  func presentModes() {
+    let editor = "\u{1B}[?25l\u{1B}[?1049h\u{1B}[?25h\u{1B}[?1h\u{1B}[?1049lsh"
+    #expect(tail(editor).repaint(window).text == "\u{1B}[?1hsh")
+    #expect(tail("a\u{1B}(0\u{1B}[?1h\u{1B}chello").repaint(window).text == "hello")
+    #expect(tail("a\u{1B}[?1049hb\u{1B}cc").repaint(window).text == "c")
+  }
+
   // Fails if the memory of a keeper grows with the output.
   @Test("a long output is kept to its end, from the start of a line")
   func bounded() {

@@ -69,4 +69,16 @@ struct ViewerTests {
     #expect(messages.contains(.output(TerminalModes.reset + Bytes("\r\n"))))
     #expect((messages.first == .output(Bytes(repeating: 1, count: 100))) == (sent > 0))
   }
+
+  // Fails if a stalled terminal cannot type, or the last output of a job is lost.
+  @Test("what a stalled terminal missed precedes the end, and it learns again whether it types")
+  func ends() throws {
+    var viewer = try attached()
+    viewer.tell(.typing(true))
+    for _ in 0..<100 { viewer.show(Bytes(repeating: 2, count: 1 << 16)) }
+    viewer.end { Bytes("DONE") }
+    let messages = try send(&viewer)
+    let reset = TerminalModes.reset + Bytes("\r\n")
+    #expect(messages == [.output(reset), .typing(true), .output(Bytes("DONE")), .over])
+  }
 }
