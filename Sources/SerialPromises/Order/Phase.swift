@@ -9,7 +9,7 @@ extension SerialOrder {
   /// 3. The holder calls the handler, and then `handlerReturned`. If `then` was called, the step ends, and
   ///    the holder continues with 2. Otherwise it leaves, and who calls `then` ends the step, and is the holder.
   ///
-  /// `PromiseManager.drain` is the loop of a holder, and `Caller` and `Token` begin one.
+  /// `PromiseManager.drain` is the loop of a holder.
   enum Phase {
     /// No step runs, and no thread holds the claim. → claimed, running
     case resting
@@ -50,10 +50,10 @@ extension SerialOrder {
   ///
   /// Without references, because a phase is copied and replaced for each step.
   struct Running {
-    /// The thread that has the handler on its stack; nil after it has returned.
+    /// The thread that has the handler on its stack; nil after it has returned, and for code in a task.
     var thread: ThreadIdentity?
 
-    /// Whether `then` was called, and did not end the step.
+    /// Whether `then` was called, or counts as called, and did not end the step.
     var isThenCalled = false
 
     /// Whether only the step's own code ends it: no cancellation and no time limit.

@@ -23,7 +23,8 @@ struct Work {
 struct Slot {
   /// The handler.
   ///
-  /// Nil after it has been taken, so that a step that ran or was canceled retains nothing.
+  /// Nil after it has been taken, so that a step that ran or was canceled retains nothing. The slot of a
+  /// waiting step without one is that of code in a task.
   var work: Work?
 
   var stage = Stage.waiting
@@ -56,8 +57,7 @@ struct Slot {
 ///
 /// A waiting step costs its slot, without an allocation of its own.
 final class Segment {
-  // Sendable because mutable state is accessed only under `lock`, and later by `deinit`, which has
-  // the only reference.
+  // Mutable state is accessed only under `lock`, and later by `deinit`, which has the only reference.
 
   /// The number of slots in a regular segment.
   static let capacity = 64

@@ -1,7 +1,7 @@
 /// A pure state machine that decides which step runs.
 ///
 /// It starts no threads, calls no handlers and takes no locks: `transition` locks it, makes a change, unlocks it
-/// and performs the line.effects. Everything that could run user code (a handler, a callback, the release of
+/// and performs the effects. Everything that could run user code (a handler, a callback, the release of
 /// either) is an effect, or is returned.
 struct SerialOrder {
   private(set) var phase = Phase.resting

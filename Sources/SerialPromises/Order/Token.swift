@@ -63,7 +63,7 @@ final class Token: Sendable {
   /// - Parameter error: The error of a step that failed; nil if it succeeded.
   @inline(__always)
   func call(_ error: (any Error)?) {
-    // The common case: success before the handler returns. The drain then checks the callState, so no
+    // The common case: success before the handler returns. The drain then checks the state, so no
     // lock is needed. The release makes this thread's writes visible to the next step.
     if error == nil,
       callState.compareExchange(

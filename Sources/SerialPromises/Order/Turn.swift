@@ -6,7 +6,7 @@ extension SerialOrder {
       case run
       /// Resumes `waiter`, if there is one yet. The claim has been released: the step is code in a task.
       case grant
-      /// Calls `next` again after releasing `object`.
+      /// Calls `next` again, and releases `object` without the lock.
       case again
       /// Calls `next` again with the current time.
       case readTime

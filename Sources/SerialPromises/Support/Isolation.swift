@@ -32,7 +32,7 @@ struct Unisolated<Input, Result> {
 
 /// The executor of a synchronous handler.
 enum HandlerPlace {
-  /// A dispatch queue; nil selects a global one.
+  /// A dispatch queue; nil selects the calling thread.
   case queue(DispatchQueue?)
   /// An actor other than the main actor.
   case actor(any Actor)
