@@ -49,8 +49,9 @@ import Testing
       .needs(.setpriv), .needsOtherUser, arguments: [false, true])
     func withoutThreads(stopsRunner: Bool) throws {
       let user = try OtherUser(stopsRunner ? 65_527 : 65_526, owning: scene)
-      // A child that outlives the first signal, which ends the shell.
-      let child = "trap \"touch told\" TERM; touch begun; while :; do sleep 1000; done"
+      // A child that outlives the first signal, which ends the shell. It waits: a `sleep` that is just being
+      // started can miss the signal, and the shell would call the trap only at its end.
+      let child = "trap \"touch told\" TERM; touch begun; while :; do sleep 1000 & wait; done"
       #expect(try user.script("serialq add '(\(child)) & wait'").code == 0)
       try waitUntil("the child", watching: [scene.work]) { try scene.fileNames().contains("begun") }
       let runner = "$(head -n 1 '\(scene.spool.text)/default/runner.lock')"
