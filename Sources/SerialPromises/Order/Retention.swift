@@ -1,4 +1,4 @@
-/// Retains the manager from the claim until the queue is at rest.
+/// Retains the manager from the claim until the queue is at rest, unless the task of a turn does.
 ///
 /// A key's manager is retained at rest, too, while it knows what a new one would not: that it is paused or was
 /// closed for itself, and its waiting steps.

@@ -50,6 +50,19 @@ final class AttachTests: SceneSuite {
     #expect(try scene.log(1).text == "begun\r\nName: world\r\nhello world\r\n")
   }
 
+  // Fails if keys that were read together with the detach key are dropped.
+  @Test("an answer that is typed together with the detach key reaches the job")
+  func answerAndLeave() throws {
+    try add(Self.asking, printing: "Name: ")
+    let client = try TerminalClient(scene, [Bytes("1")])
+    // Not the title of the job, which is shown before the terminal is raw.
+    _ = try client.read(until: "begun\r")
+    try client.terminal.master.writeAll(Bytes("world\r\u{1C}".utf8))
+    #expect(try client.child.end("attach") == .exited(0))
+    #expect(try scene.serialq("wait", "--timeout", "10", "1").code == 3)
+    #expect(try scene.log(1).text.hasSuffix("hello world\r\n"))
+  }
+
   // Fails if the key reaches the job, ends it, or another key leaves.
   @Test(
     "the detach key leaves the job running, and it can be attached again",

@@ -17,6 +17,21 @@ final class TerminalClient {
       variables: variables)
   }
 
+  /// Reads what it shows until that contains `text`, or the client ends.
+  func read(until text: String) throws -> Bytes {
+    let handle = ProcessHandle(child.pid)
+    let end = LaunchedProgram.deadline()
+    var shown = Bytes()
+    while !shown.text.contains(text), Clock.monotonic() < end {
+      let ready = try waitForInput(
+        on: [terminal.master.raw, try #require(handle.descriptor)], until: end)
+      guard ready[0] else { break }
+      guard let piece = try? terminal.master.readSome(4096), !piece.isEmpty else { break }
+      shown += piece
+    }
+    return shown
+  }
+
   /// Whether the terminal is as a shell expects it.
   var isUsual: Bool {
     var mode = termios()

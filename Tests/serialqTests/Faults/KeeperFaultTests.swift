@@ -100,18 +100,7 @@ struct KeeperFaultTests {
       bench.scene, [Bytes("1")], variables: bench.variables(for: fault))
     // Not the title of the job, which is shown before: until the terminal is raw, the key is a signal.
     // Nor the end of the line: if the terminal cannot be made raw, it adds another carriage return.
-    let handle = ProcessHandle(client.child.pid)
-    let end = LaunchedProgram.deadline()
-    var shown = Bytes()
-    while !shown.text.contains("begun\r"), Clock.monotonic() < end {
-      let ready = try waitForInput(
-        on: [client.terminal.master.raw, try #require(handle.descriptor)], until: end)
-      guard ready[0] else { break }
-      var piece = Bytes(repeating: 0, count: 4096)
-      let count = read(client.terminal.master.raw, &piece, piece.count)
-      guard count > 0 else { break }
-      shown += piece.prefix(count)
-    }
+    let shown = try client.read(until: "begun\r")
     try? client.terminal.master.writeAll([0x1C])
     let ending = try client.child.end("\(place): \(shown.text)")
     if case .killed(SIGKILL) = ending { return ending }

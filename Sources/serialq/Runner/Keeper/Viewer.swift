@@ -43,7 +43,7 @@ struct Viewer {
     queue(output)
   }
 
-  /// Queues what paints the terminal, in place of what it has not read.
+  /// Queues what paints the terminal; if it was behind, in place of what was dropped.
   mutating func paint(_ repaint: Bytes) {
     // What was dropped may have ended a line, or left the alternate screen.
     if isBehind {

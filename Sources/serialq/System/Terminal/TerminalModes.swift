@@ -88,7 +88,8 @@ package struct TerminalModes: Equatable, Sendable {
     output.contains { $0 < 0x20 && !(0x07...0x0D ~= $0) }
   }
 
-  /// Restores a terminal, whatever a program has changed on it; the cursor stays where it is.
+  /// Resets these modes, those of the keyboard, the style, line drawing, the shape of the cursor and the
+  /// scrolling region, whether a program has changed them or not; the cursor stays where it is.
   package static let reset = Bytes(
     [
       // Ends an incomplete sequence, which would swallow the rest.

@@ -70,5 +70,7 @@ import Testing
     for output in ["^[?1049h", "^[?1;5;9;1000;1003;1006;2004;2026h^=", "^[?7;25l", "^[?47h^["] {
       #expect(modes(output + reset) == TerminalModes(), "\(output)")
     }
+    // What is not kept as a mode: a locked keyboard, insert mode, line ends of two characters.
+    for mode in [2, 4, 20] { #expect(reset.contains("^[\(mode)l"), "\(mode)") }
   }
 }
