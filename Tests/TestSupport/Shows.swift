@@ -5,7 +5,7 @@ import Testing
 /// Names the guarantees that a test covers.
 ///
 /// When the test has passed with all its arguments, it appends one line for each guarantee to the
-/// file `SERIALQ_SHOWN`, from which `.ci/shown` generates Documentation/Guarantees-table.md.
+/// file `SERIALQ_SHOWN`, from which `.ci/shown` makes the table of guarantees.
 package struct Shows: TestTrait, SuiteTrait, TestScoping {
   fileprivate let rows: [String]
   /// Whether all tests of a suite share one line.
