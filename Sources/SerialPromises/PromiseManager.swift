@@ -15,9 +15,8 @@ import Dispatch
 /// handler.
 ///
 /// **Mutual exclusion.** A step's handler starts only after the previous step has ended: its
-/// handler has returned *and* its `then` has been called, on any thread. A step that is a promise
-/// ends when the promise is settled *and* its work has ended. Each step sees the writes of the
-/// previous one.
+/// handler has returned *and* its `then` has been called, on any thread. <doc:LifeOfAStep> has the
+/// stages of a step, and when a promise ends as a step.
 ///
 /// **Threads.** A handler isolated to an actor, as in code of the main actor, runs on that actor. Others run
 /// on the queue `on:` or, without one, on the thread that made the step runnable; see
@@ -59,8 +58,7 @@ public final class PromiseManager: StepRunner {
   ///     means no limit.
   ///   - rate: The maximum number of steps that start in any interval; nil means no limit.
   ///   - timeLimit: The maximum duration of each step, from the start of its turn; nil means no
-  ///     limit. A step that exceeds it is canceled and fails with ``PromiseError/timedOut(_:)``. The
-  ///     next step waits until its work has ended.
+  ///     limit.
   ///   - abandoning: Whether the manager continues with the next step after a timeout, although
   ///     **the work of the step may still be running**.
   ///   - clock: The clock that measures the rate and the time limit.
