@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -49,7 +50,7 @@ struct CompilerMessagesTests {
   }
 
   private func rows() throws -> [Row] {
-    let article = ExamplesAreTested.root.appendingPathComponent(
+    let article = repository.appendingPathComponent(
       "Sources/SerialPromises/SerialPromises.docc/WhenItDoesNotCompile.md")
     let text = try String(contentsOf: article, encoding: .utf8)
     return text.split(separator: "\n").filter { $0.hasPrefix("| `") }.compactMap { line in

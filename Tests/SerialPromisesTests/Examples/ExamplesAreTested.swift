@@ -1,68 +1,49 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Checks that every documented example is tested.
 struct ExamplesAreTested {
-  static let root = URL(fileURLWithPath: #filePath)
-    .deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
-
   /// The lines of each Swift example in a text, without indentation and comment marks.
   ///
   /// Not those that begin as a file does: `.ci/import` compiles them.
-  private static func examples(in text: String) -> [[String]] {
-    var found: [[String]] = []
-    var current: [String]?
-    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-      var bare = line.trimmingCharacters(in: .whitespaces)
-      if bare == "///" || bare.hasPrefix("/// ") {
-        bare = bare.dropFirst(3).trimmingCharacters(in: .whitespaces)
-      }
-      if bare == "```swift" {
-        current = []
-      } else if bare == "```", let example = current {
-        let isFile = ["import ", "// swift-tools-version"].contains {
-          example.first?.hasPrefix($0) == true
-        }
-        if !isFile { found.append(example) }
-        current = nil
-      } else if !bare.isEmpty {
-        current?.append(bare)
-      }
+  private static func examples(in text: String) -> [String] {
+    let unmarked = text.replacing(/(?m)^ *\/\/\/ ?/, with: "")
+    return blocks(of: "swift", in: bareLines(of: unmarked)).filter { example in
+      !["import ", "// swift-tools-version"].contains { example.hasPrefix($0) }
     }
-    return found
   }
 
   private static func files(below folder: String, ending: String) -> [URL] {
-    let folder = root.appendingPathComponent(folder)
+    let folder = repository.appending(path: folder)
     let all = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
     return (all?.allObjects as? [URL] ?? []).filter { $0.lastPathComponent.hasSuffix(ending) }
   }
 
-  private static func bareLines(of file: URL) throws -> String {
-    try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
-      .map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n")
+  /// A text without empty lines and indentation.
+  private static func bareLines(of text: String) -> String {
+    text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+      .filter { !$0.isEmpty }.map { "\($0)\n" }.joined()
   }
 
   // Fails if an example in the README or in a documentation comment is changed or added without a
   // test that runs the same lines.
   @Test("every example in the documentation is part of a test, word for word")
   func examples() throws {
-    let tests = try ExamplesAreTested.files(below: "Tests/SerialPromisesTests", ending: ".swift")
-      .map(ExamplesAreTested.bareLines)
+    let tests = try Self.files(below: "Tests/SerialPromisesTests", ending: ".swift")
+      .map { Self.bareLines(of: try String(contentsOf: $0, encoding: .utf8)) }
     let documents =
-      ExamplesAreTested.files(below: "Sources/SerialPromises", ending: ".swift")
-      + ExamplesAreTested.files(below: "Sources/SerialPromises/SerialPromises.docc", ending: ".md")
-      + [ExamplesAreTested.root.appendingPathComponent("README.md")]
+      Self.files(below: "Sources/SerialPromises", ending: ".swift")
+      + Self.files(below: "Sources/SerialPromises/SerialPromises.docc", ending: ".md")
+      + [repository.appending(path: "README.md")]
     var count = 0
     for document in documents {
       let text = try String(contentsOf: document, encoding: .utf8)
-      for example in ExamplesAreTested.examples(in: text) {
+      for example in Self.examples(in: text) {
         count += 1
-        let lines = example.joined(separator: "\n")
         #expect(
-          tests.contains { $0.contains(lines) },
-          "\(document.lastPathComponent): this example is in no test:\n\(lines)")
+          tests.contains { $0.contains(example) },
+          "\(document.lastPathComponent): this example is in no test:\n\(example)")
       }
     }
     #expect(count >= 150)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Checks that the code in the reference tables is tested.
@@ -13,12 +14,12 @@ struct TablesAreTested {
 
     var article: URL {
       let name = self == .es6 ? "ES6Promises" : rawValue
-      return ExamplesAreTested.root.appendingPathComponent(
+      return repository.appendingPathComponent(
         "Sources/SerialPromises/SerialPromises.docc/IfYouKnow\(name).md")
     }
 
     var examples: URL {
-      ExamplesAreTested.root.appendingPathComponent(
+      repository.appendingPathComponent(
         "Tests/SerialPromisesTests/Examples/\(rawValue)Examples.swift")
     }
 

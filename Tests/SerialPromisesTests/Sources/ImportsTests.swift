@@ -10,7 +10,7 @@ struct ImportsTests {
     .shows(Managing.imports))
   func imports() throws {
     let allowed = ["Dispatch", "Synchronization", "Darwin", "Glibc", "Musl"]
-    let folder = ExamplesAreTested.root.appendingPathComponent("Sources/SerialPromises")
+    let folder = repository.appendingPathComponent("Sources/SerialPromises")
     let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
     let sources = paths.filter { $0.hasSuffix(".swift") }
     #expect(sources.count > 40)

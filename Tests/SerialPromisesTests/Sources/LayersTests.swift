@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The folders of the library are layers, like targets that share one public module.
@@ -50,7 +51,7 @@ struct LayersTests {
   }
 
   private static func sources() throws -> [Source] {
-    let root = ExamplesAreTested.root.appendingPathComponent("Sources/SerialPromises")
+    let root = repository.appendingPathComponent("Sources/SerialPromises")
     let paths = try FileManager.default.subpathsOfDirectory(atPath: root.path)
     return try paths.filter { $0.hasSuffix(".swift") && !$0.contains(".docc/") }.map { path in
       let text = try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What the compiler does not check.
@@ -6,12 +7,11 @@ struct UncheckedTests {
   // Fails if a source has one more `@unchecked Sendable`, or one less, than the table says.
   @Test("CONTRIBUTING counts what the compiler does not check")
   func counts() throws {
-    let root = ExamplesAreTested.root
-    let guide = root.appendingPathComponent("CONTRIBUTING.md")
+    let guide = repository.appendingPathComponent("CONTRIBUTING.md")
     let table = try String(contentsOf: guide, encoding: .utf8)
       .matches(of: /\| `(?<kind>[^`|]+)` \| (?<count>\d+) \|/)
     #expect(table.count == 5)
-    let folder = root.appendingPathComponent("Sources/SerialPromises")
+    let folder = repository.appendingPathComponent("Sources/SerialPromises")
     let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
     let code = try paths.filter { $0.hasSuffix(".swift") }.map { path in
       try String(contentsOf: folder.appendingPathComponent(path), encoding: .utf8)

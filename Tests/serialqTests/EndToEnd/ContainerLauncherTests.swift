@@ -9,10 +9,9 @@ import Testing
 final class ContainerLauncherTests: SceneSuite {
   /// Makes the script on that page the launcher of the queue.
   private func setLauncher(_ change: (String) -> String = { $0 }) throws {
-    let page = Manual.repository.appending(path: "Documentation/Launchers.md")
-    let parts = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "```")
-    try #require(parts.count == 3)
-    let script = String(parts[1].dropFirst("sh\n".count))
+    let page = repository.appending(path: "Documentation/Launchers.md")
+    let scripts = blocks(of: "sh", in: try String(contentsOf: page, encoding: .utf8))
+    let script = try #require(scripts.first)
     let name = Bytes("serialq-bwrap")
     try writeProgram(Bytes(change(script).utf8), to: scene.programs.appending(path: name))
     #expect(try scene.serialq("set", "launcher", name.text).code == 0)

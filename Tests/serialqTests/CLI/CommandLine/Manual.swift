@@ -1,6 +1,7 @@
 import Foundation
 @testable import SerialqCLI
 import SerialqSystem
+import TestSupport
 import Testing
 
 /// The manual page, `Documentation/serialq.1`.
@@ -21,12 +22,6 @@ enum Manual {
   }
 
   static let file = repository.appending(path: "Documentation/serialq.1")
-
-  static let repository: URL = {
-    var root = URL(filePath: #filePath)
-    for _ in 1...5 { root.deleteLastPathComponent() }
-    return root
-  }()
 
   /// The comments around the part that is generated.
   private static let marks = [

@@ -247,9 +247,6 @@ class FarSuite<Queue: FarQueue> {
 extension Scene {
   /// Adds links to these files of a launcher to the programs.
   func addLauncher(_ names: String...) throws {
-    let repository = (0..<5).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
-      url.deletingLastPathComponent()
-    }
     for name in names {
       let source = repository.path + "/Sources/serialq/Launchers/\(name)"
       try #require(symlink(source, "\(programs.text)/\(name)") == 0)

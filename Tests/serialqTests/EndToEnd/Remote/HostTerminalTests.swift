@@ -43,18 +43,15 @@ import Testing
 
   /// The commands of the README's console blocks that call the program.
   private static func readmeLines() throws -> [String] {
-    var root = URL(filePath: #filePath)
-    for _ in 1...5 { root.deleteLastPathComponent() }
-    let text = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
-    var isIn = false
-    var lines: [String] = []
-    for line in text.split(separator: "\n") {
-      if line.hasPrefix("```") { isIn = line == "```console" }
-      guard isIn, line.hasPrefix("$ "), line.contains("serialq") else { continue }
-      let command = String(line).dropFirst(2).split(separator: "   #")[0]
-      lines.append(String(command).replacing("swift run -c release serialq", with: "serialq"))
+    let file = repository.appending(path: "README.md")
+    let text = blocks(of: "console", in: try String(contentsOf: file, encoding: .utf8)).joined()
+    let commands = text.split(separator: "\n").filter {
+      $0.hasPrefix("$ ") && $0.contains("serialq")
     }
-    return lines
+    return commands.map { line in
+      String(line.dropFirst(2).split(separator: "   #")[0])
+        .replacing("swift run -c release serialq", with: "serialq")
+    }
   }
 
   // Fails if keys do not reach the job, Ctrl-C reaches ssh, or the terminal stays raw.
