@@ -75,7 +75,7 @@ struct CombineExamples: StandIns {
     let pair = try await when(a, b).value
     #expect(pair == (1, 2))
     #expect(try await when([a, b]).value == [1, 2])
-    #expect(try await Promise.race(a, b).value == 1)
+    #expect(try await Promise.race([a, b]).value == 1)
     manager.add(promise)
     #expect(try await manager.serially([a, b]).value == [1, 2])
     promise.fulfilled { show($0) }.failed { show($0) }.start()
