@@ -208,12 +208,10 @@ public final class Deferred<Value: Sendable>: Sendable {
 
   /// Resolves the promise with another, which alone can settle it from now on.
   func adopt(_ promise: Promise<Value>) {
-    var agenda = Agenda()
-    if !core.adopt(promise.erased, share: ProgressShare(), &agenda) {
-      core.endProducing()
-      reportLate()
-    }
-    agenda.run()
+    let isFirst = Agenda.run { core.adopt(promise.erased, share: ProgressShare(), &$0) }
+    if isFirst { return }
+    core.endProducing()
+    reportLate()
   }
 
   private func reportLate() {

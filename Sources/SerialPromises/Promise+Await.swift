@@ -55,8 +55,6 @@ private final class Awaiter: Reaction, @unchecked Sendable {
     }
   }
 
-  override var passesProgress: Bool { false }
-
   override func react(to source: Core, _ agenda: inout Agenda) {
     continuation?.resume(returning: core.settledOutcome)
   }

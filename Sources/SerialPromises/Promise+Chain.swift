@@ -358,9 +358,9 @@ extension Promise {
 
   /// Derives a promise with an asynchronous handler.
   func link<Output: Sendable>(
-    _ kind: LinkKind, in isolation: (any Actor)?, _ handler: @escaping TaskLink.Handler
+    _ kind: LinkKind, in isolation: (any Actor)?, _ handler: @escaping AsyncLinkHandler
   ) -> Promise<Output> {
-    Promise<Output>(erased.link(kind, isOnMainQueue: MainQueue.is(isolation), handler))
+    Promise<Output>(erased.link(kind, .async(handler), isOnMainQueue: MainQueue.is(isolation)))
   }
 }
 

@@ -56,8 +56,6 @@ private final class Waiter: Reaction {
   // Sendable as its superclass: adds only a constant.
   let semaphore = DispatchSemaphore(value: 0)
 
-  override var passesProgress: Bool { false }
-
   override func react(to source: Core, _ agenda: inout Agenda) {
     semaphore.signal()
   }
@@ -82,12 +80,12 @@ extension Core {
         return needsMain
       }
       let sources = core.sources
-      guard case .one(let source, let reaction) = sources else {
+      guard case .one(let source, let reaction, _) = sources else {
         if isMain, core.waitsForMainQueue { return needsMain }
-        sources?.forEach { if $1.isExclusive { frontier.append($0) } }
+        sources?.forEachNeeded(by: core) { frontier.append($0) }
         continue
       }
-      guard reaction.isExclusive else { continue }
+      guard core.kind != .limit else { continue }
       // Either it runs on this thread now, or it follows the handler that does.
       let waitsForTurn =
         ObjectIdentifier(source) == turn?.running && source.withLock { _ in reaction.isListed }

@@ -320,9 +320,9 @@ private final class ColdRecipe<Value: Sendable>: Recipe {
 
   private func start(_ deferred: Deferred<Value>) {
     let core = deferred.core
-    let (isCancelled, isCancelPending) = core.withLock { ($0.wasCancelled, $0.isCancelPending) }
+    let (isCancelled, isPending) = core.withLock { ($0.wasCancelled, $0.start == .cancelPending) }
     // Canceled in between: the work never starts, and only this deferred could settle the promise.
-    if isCancelPending { core.onCancel {} } else if !isCancelled { begin(deferred) }
+    if isPending { core.onCancel {} } else if !isCancelled { begin(deferred) }
     // A cancellation before the registration of the cancel handler, if there is one.
     if !isCancellable, core.withLock({ $0.started() }) { core.cancel() }
   }

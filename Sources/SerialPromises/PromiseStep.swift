@@ -1,5 +1,13 @@
-// The interaction of promises and managers: reservation of a turn, cancellation in both directions,
-// and the end of a step with the work of its promise.
+// A promise as a step.
+//
+// 1. Added: its `PromiseStepRecord` attaches a `Reservation` to the promise, by which canceling the promise
+//    cancels the step, and reserves the promise for the turn: no other demand starts it before.
+// 2. In its turn: `work(for:)` makes a `WorkScope`, attaches a `StepEnd`, and demands the promise. Each promise
+//    that starts for the scope retains it until it is settled and its producer has returned; so does this call.
+// 3. Settled: the `StepEnd`, after the handlers that were attached before it, stores the outcome in the scope.
+// 4. Ended: the last reference to the scope is released, wherever that is. Its `deinit` calls `then` with the
+//    outcome, and leaves the turn to the thread's `Trampoline`, or to another thread.
+// 5. `ended` of the record: a step that was canceled, or ended before it started its promise, cancels the promise.
 
 /// Whether any promise has ever been a step.
 ///
@@ -138,7 +146,7 @@ private final class StepValue: Adoption {
   // the canceled step could be observed before the failed one.
   override var isImmediate: Bool { false }
   // The promise is not resolved with the other one: the step may fail it.
-  override var isAdoption: Bool { false }
+  override var role: Role { .other }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     // Left to the end of the step, which has the reason: a step that timed out cancels its promise
@@ -175,6 +183,7 @@ extension Core {
       withLock { $0.beginStepHandler(scopes) }
       let end = StepEnd(work)
       attach(end)
+      withLock { $0.report(to: end.progressed) }
       watch()
       demand(in: scopes)
       // The promise waits for a later step of the same manager.
@@ -182,7 +191,9 @@ extension Core {
         (then.token.lock.withLock { $0.diagnostics } ?? .shared).report(.deadlock(step))
         then(PromiseError.deadlock(step))
       }
-      Agenda.run { $0.append(withLock { $0.endStepHandler() }, of: self) }
+      Agenda.run { agenda in
+        withLock { $0.endStepHandler() }.forEach { agenda.append($0, of: self) }
+      }
     }
   }
 
@@ -212,9 +223,7 @@ extension Core {
       // The promise starts in the first of its turns.
       let steps = turns.compactMap(runningStep)
       if let step = steps.first, steps.count == turns.count { return step }
-      upstream?.sources(of: core).forEach { source, reaction in
-        if reaction.isExclusive { frontier.append(source) }
-      }
+      upstream?.sources(of: core).forEachNeeded(by: core) { frontier.append($0) }
     }
     return nil
   }
@@ -324,7 +333,6 @@ private final class Reservation: Reaction {
     self.record = record
   }
 
-  override var passesProgress: Bool { false }
   override var handlesFailures: Bool { false }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
@@ -343,7 +351,7 @@ private final class StepEnd: Reaction {
 
   // Runs after the handlers that were attached before.
   override var isImmediate: Bool { false }
-  override var endsStep: Bool { true }
+  override var role: Role { .stepEnd }
   // Left to the promise's own handlers and to the record of the step.
   override var handlesFailures: Bool { false }
 
@@ -352,7 +360,7 @@ private final class StepEnd: Reaction {
     SharedLocks.withLock(for: self) { work.take() }?.settled(source)
   }
 
-  override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
+  func progressed(_ fraction: Double) {
     // Two threads may propagate the progress of two promises in any order.
     guard let token = SharedLocks.withLock(for: self, { work })?.then.token else { return }
     token.lock.withLock { _ = $0.supervision(of: token.id)?.progress.report(fraction) }

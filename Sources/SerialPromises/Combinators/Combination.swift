@@ -1,7 +1,5 @@
 /// Settles a promise with the outcomes of several others.
-///
-/// Sendable because its state is protected by a lock.
-final class Combination: Sendable {
+final class Combination: Junction {
   /// The condition that settles the combined promise.
   enum Rule {
     /// All are fulfilled, or one fails.
@@ -28,15 +26,28 @@ final class Combination: Sendable {
     var remaining: Int
     /// The number of inputs that can still be settled: fewer if some never will.
     var live: Int
-    /// The progress of each input; empty if not watched.
-    var progress: [Double] = []
-    var sum = 0.0
+    var progress: CombinedProgress
   }
 
+  let sources: [Core]
+  private let inputs: [JunctionInput]
   private let rule: Rule
-  private let result: Core
+  private let origin: Origin
   private let finish: Finish<any Sendable>
   private let state: Locked<State>
+
+  private init(
+    _ sources: [Core], _ inputs: [JunctionInput], _ rule: Rule, _ origin: Origin,
+    _ finish: @escaping Finish<any Sendable>
+  ) {
+    self.sources = sources
+    self.inputs = inputs
+    self.rule = rule
+    self.origin = origin
+    self.finish = finish
+    let progress = CombinedProgress(isMean: rule.takesMean)
+    state = Locked(State(remaining: sources.count, live: sources.count, progress: progress))
+  }
 
   /// Combines promises; requires at least one.
   static func promise(
@@ -48,38 +59,36 @@ final class Combination: Sendable {
       promise.lifeline == nil || promise.core.withLock { $0.isDemanded }
     }
     let result = Core(origin: origin, isDemanded: areDemanded)
-    let combination = Combination(rule, result, count: promises.count, finish)
-    let members = promises.indices.map { Member(of: combination, $0) }
-    let junction = Members(promises.map(\.core), members, combination)
-    result.depend(on: .combined(junction))
-    // Attaches to all inputs at the same moment: otherwise an input that another thread settles
-    // meanwhile could decide before one that is settled already.
+    let inputs = promises.indices.map { JunctionInput(of: result, $0) }
+    let combination = Combination(promises.map(\.core), inputs, rule, origin, finish)
+    result.depend(on: .combined(combination))
+    Agenda.run { combination.attach(to: result, &$0) }
+    return AnyPromise(core: result, lifeline: Lifeline.joining(lifelines))
+  }
+
+  /// Attaches to all inputs at the same moment: otherwise an input that another thread settles
+  /// meanwhile could decide before one that is settled already.
+  private func attach(to result: Core, _ agenda: inout Agenda) {
     var due: [(index: Int, hasFailed: Bool, effect: Count)] = []
     var rejoining: [Core] = []
-    SharedLocks.withLocks(for: junction.sources) {
-      for (index, source) in junction.sources.enumerated() {
-        let (attachment, hasFailed) = source.attachLocked(members[index])
+    SharedLocks.withLocks(for: sources) {
+      forEachSource { source, input in
+        let (attachment, hasFailed) = source.attachLocked(input)
         switch attachment {
-        case .due: due.append((index, hasFailed, combination.count(index, hasFailed)))
+        case .due: due.append((input.index, hasFailed, count(input.index, hasFailed)))
         case .rejoins: rejoining.append(source)
         case .listed, .schedules: break
         }
       }
     }
-    var agenda = Agenda()
     for source in rejoining { source.rejoin(&agenda) }
     for (index, hasFailed, effect) in due {
-      combination.carryOut(effect, index, hasFailed, &agenda)
+      carryOut(effect, index, hasFailed, result, &agenda)
     }
-    agenda.run()
-    return AnyPromise(core: result, lifeline: Lifeline.joining(lifelines))
   }
 
-  private init(_ rule: Rule, _ result: Core, count: Int, _ finish: @escaping Finish<any Sendable>) {
-    self.rule = rule
-    self.result = result
-    self.finish = finish
-    state = Locked(State(remaining: count, live: count))
+  func forEachSource(_ body: (Core, JunctionInput) -> Void) {
+    for (source, input) in zip(sources, inputs) { body(source, input) }
   }
 
   // MARK: Settling
@@ -112,26 +121,36 @@ final class Combination: Sendable {
   }
 
   private func carryOut(
-    _ effect: Count, _ index: Int, _ hasFailed: Bool, _ agenda: inout Agenda
+    _ effect: Count, _ index: Int, _ hasFailed: Bool, _ result: Core, _ agenda: inout Agenda
   ) {
-    let decider: Int?
     switch effect {
-    case .decides(let index): decider = index
-    case .isLost: return Core.invalidate([result])
+    case .decides(let decider):
+      let outcome = Outcome(Result { try finish(decider, sources) })
+      var walk = ProgressWalk()
+      let isFirst = result.settle(
+        outcome, by: .adopted, reached: progress { walk.progress(of: $0) }, &agenda)
+      if isFirst { withdraw() }
+    case .isLost: Core.invalidate([result])
     case .waits:
       // A failed input does not report progress 1; under this rule it counts as complete.
       if rule == .settled, hasFailed, let reached = advance(index, to: 1) {
         result.rise(to: reached, &agenda)
       }
-      return
     }
-    // Nil if the promise was canceled.
-    guard case .many(let junction) = result.sources else { return }
-    let outcome = Outcome(Result { try finish(decider, junction.sources) })
-    var walk = ProgressWalk()
-    let isFirst = result.settle(
-      outcome, by: .adopted, reached: junction.progress { walk.progress(of: $0) }, &agenda)
-    if isFirst { junction.withdraw() }
+  }
+
+  func settled(_ index: Int, _ source: Core, of result: Core, _ agenda: inout Agenda) {
+    let hasFailed = source.failure != nil
+    carryOut(count(index, hasFailed), index, hasFailed, result, &agenda)
+  }
+
+  var waitsForAll: Bool { rule.takesMean || state.withLock { $0.live == 1 } }
+
+  func sourceIsLost() -> Bool {
+    state.withLock { state in
+      state.live -= 1
+      return state.live == 0 || rule == .settled
+    }
   }
 
   // MARK: Progress
@@ -141,91 +160,25 @@ final class Combination: Sendable {
     rule == .settled && source.withLock({ $0.isSettled }) ? 1 : fraction
   }
 
-  /// Records the progress of an input.
-  ///
-  /// - Returns: The combined progress; nil if not watched.
-  private func advance(_ index: Int, to fraction: Double) -> Double? {
-    state.withLock { state in
-      guard index < state.progress.count else { return nil }
-      let rise = max(0, fraction - state.progress[index])
-      state.progress[index] += rise
-      state.sum += rise
-      return rule.takesMean ? state.sum / Double(state.progress.count) : state.progress[index]
+  func progress(_ fraction: (Core) -> Double) -> Double {
+    let each = sources.map { counted($0, fraction($0)) }
+    return state.withLock { $0.progress.combined(each) }
+  }
+
+  func watch() -> Double {
+    state.withLock { $0.progress.begin(inputs: sources.count) }
+    return sources.enumerated().reduce(0) { reached, input in
+      let fraction = counted(input.element, input.element.progress)
+      return max(reached, advance(input.offset, to: fraction) ?? 0)
     }
   }
 
-  /// The reaction to an input.
-  private final class Member: Reaction {
-    private let combination: Combination
-    private let index: Int
-
-    init(of combination: Combination, _ index: Int) {
-      self.combination = combination
-      self.index = index
-    }
-
-    override var target: Core? { combination.result }
-
-    // Whether the combined promise waits for each of the open inputs.
-    override var isExclusive: Bool {
-      combination.rule.takesMean || combination.state.withLock { $0.live == 1 }
-    }
-
-    override func sourceIsLost() -> Bool {
-      combination.state.withLock { state in
-        state.live -= 1
-        return state.live == 0 || combination.rule == .settled
-      }
-    }
-
-    override func react(to source: Core, _ agenda: inout Agenda) {
-      let hasFailed = source.failure != nil
-      combination.carryOut(combination.count(index, hasFailed), index, hasFailed, &agenda)
-    }
-
-    override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
-      guard let reached = combination.advance(index, to: fraction) else { return }
-      front.rise(combination.result, to: reached)
-    }
+  func advance(_ index: Int, to fraction: Double) -> Double? {
+    state.withLock { $0.progress.advance(index, to: fraction) }
   }
 
-  /// The inputs of the combined promise, until it is settled.
-  private final class Members: Junction {
-    private let members: [Member]
-    private let combination: Combination
-
-    init(_ sources: [Core], _ members: [Member], _ combination: Combination) {
-      self.members = members
-      self.combination = combination
-      super.init(sources)
-    }
-
-    override func forEachSource(_ body: (Core, Reaction) -> Void) {
-      for (source, member) in zip(sources, members) { body(source, member) }
-    }
-
-    override func progress(_ fraction: (Core) -> Double) -> Double {
-      let each = sources.map { combination.counted($0, fraction($0)) }
-      return combination.rule.takesMean
-        ? each.reduce(0, +) / Double(each.count) : each.max() ?? 0
-    }
-
-    override func watch() -> Double {
-      combination.state.withLock { state in
-        if state.progress.isEmpty { state.progress = Array(repeating: 0, count: sources.count) }
-      }
-      return sources.enumerated().reduce(0) { reached, input in
-        let fraction = combination.counted(input.element, input.element.progress)
-        return max(reached, combination.advance(input.offset, to: fraction) ?? 0)
-      }
-    }
-
-    override var recipe: Restart.Make? {
-      let (rule, origin) = (combination.rule, combination.result.origin)
-      return { [finish = combination.finish] promises in
-        Combination.promise(promises, rule, origin, finish)
-      }
-    }
+  var recipe: Restart.Make? {
+    { [rule, origin, finish] promises in Combination.promise(promises, rule, origin, finish) }
   }
 }
 

@@ -80,9 +80,8 @@ private func pull<Promises: Sequence, Value: Sendable, Item: Sendable>(
   return Promise(cold: traits, isRepeatable: isRepeatable) { deferred in
     let pull = Pull(source, limit: limit, take, into: deferred)
     deferred.onCancel { pull.stop(cancelling: true) }
-    // Records the running promises, for the detection of cycles.
-    let running = UnsettledPromises(pull)
-    deferred.core.withLock { $0.depend(on: .combined(running)) }
+    // For the detection of cycles.
+    deferred.core.withLock { $0.depend(on: .combined(pull)) }
     pull.more()
   }
 }
@@ -109,7 +108,7 @@ private final class PromiseSource<Value: Sendable>: @unchecked Sendable {
 }
 
 /// Pulls promises from a sequence, up to a limit at a time.
-private final class Pull<Value: Sendable, Item: Sendable>: Sendable {
+private final class Pull<Value: Sendable, Item: Sendable>: Junction, Sendable {
   private let source: PromiseSource<Value>
   private let take: @Sendable (Result<Value, any Error>) throws -> Item
   private let deferred: Deferred<[Item]>
@@ -155,7 +154,8 @@ private final class Pull<Value: Sendable, Item: Sendable>: Sendable {
 
   private func begin(_ promise: Promise<Value>) {
     let reaction = state.withLock { state in
-      let reaction = Pulled(self, state.values.count)
+      // A settlement pulls the next promise, which runs user code.
+      let reaction = JunctionInput(of: deferred.core, state.values.count, runsUserCode: true)
       state.begin(promise, reaction)
       return reaction
     }
@@ -210,34 +210,32 @@ private final class Pull<Value: Sendable, Item: Sendable>: Sendable {
     stop(cancelling: false)
   }
 
-  /// The unsettled promises and their reactions.
-  var unsettled: [(Promise<Value>, Reaction)] { state.withLock { Array($0.unsettled.values) } }
-
   /// Fulfills the result if all values are available.
   private func finish() {
     if let values = state.withLock({ $0.takeValues() }) { deferred.tryFulfill(values) }
   }
 
-  /// The reaction to a pulled promise.
-  private final class Pulled: Reaction {
-    private let pull: Pull
-    let index: Int
+  // MARK: Junction
 
-    init(_ pull: Pull, _ index: Int) {
-      self.pull = pull
-      self.index = index
-    }
+  // The promises are demanded when they are pulled, and contribute no progress of their own.
+  var sources: [Core] { [] }
+  var waitsForAll: Bool { true }
 
-    override var target: Core? { pull.deferred.core }
-
-    // A settlement pulls the next promise, which runs user code.
-    override var isImmediate: Bool { false }
-    override var passesProgress: Bool { false }
-
-    override func react(to source: Core, _ agenda: inout Agenda) {
-      pull.settled(index, source.settledOutcome.result())
+  func forEachSource(_ body: (Core, JunctionInput) -> Void) {
+    for (promise, input) in state.withLock({ Array($0.unsettled.values) }) {
+      body(promise.core, input)
     }
   }
+
+  func settled(_ index: Int, _ source: Core, of result: Core, _ agenda: inout Agenda) {
+    settled(index, source.settledOutcome.result())
+  }
+
+  func sourceIsLost() -> Bool { true }
+  func progress(_ fraction: (Core) -> Double) -> Double { 0 }
+  func watch() -> Double { 0 }
+  func advance(_ index: Int, to fraction: Double) -> Double? { nil }
+  var recipe: Restart.Make? { nil }
 }
 
 /// The state machine of `Pull`.
@@ -260,7 +258,7 @@ private struct PullState<Value: Sendable, Item: Sendable> {
   /// The items in the order of the sequence.
   private(set) var values: [Item?] = []
 
-  private(set) var unsettled: [Int: (Promise<Value>, Reaction)] = [:]
+  private(set) var unsettled: [Int: (Promise<Value>, JunctionInput)] = [:]
   private var isPulling = false
   private(set) var end: End?
 
@@ -294,7 +292,7 @@ private struct PullState<Value: Sendable, Item: Sendable> {
     if isLast { isExhausted = true } else { self.iterator = iterator }
   }
 
-  mutating func begin(_ promise: Promise<Value>, _ reaction: Reaction) {
+  mutating func begin(_ promise: Promise<Value>, _ reaction: JunctionInput) {
     // If pulling stopped while the sequence made the promise, nothing waits for it.
     if end == nil { unsettled[values.count] = (promise, reaction) }
     values.append(nil)
@@ -302,7 +300,7 @@ private struct PullState<Value: Sendable, Item: Sendable> {
 
   /// - Returns: The number of fulfilled promises, and objects to release after unlocking.
   mutating func fulfilled(_ index: Int, _ item: Item) -> (
-    done: Int, released: (Promise<Value>, Reaction)?
+    done: Int, released: (Promise<Value>, JunctionInput)?
   ) {
     let released = unsettled.removeValue(forKey: index)
     values[index] = item
@@ -317,25 +315,10 @@ private struct PullState<Value: Sendable, Item: Sendable> {
   }
 
   /// - Returns: The unsettled promises.
-  mutating func stop(cancelling: Bool) -> [(Promise<Value>, Reaction)] {
+  mutating func stop(cancelling: Bool) -> [(Promise<Value>, JunctionInput)] {
     if end != .cancelled { end = cancelling ? .cancelled : .stopped }
     let released = unsettled
     unsettled = [:]
     return Array(released.values)
-  }
-}
-
-/// The unsettled promises of a `Pull`, as dependencies of its result.
-private final class UnsettledPromises<Value: Sendable, Item: Sendable>: Junction {
-  // Weak, because the result retains this, and `pull` retains the result.
-  private weak let pull: Pull<Value, Item>?
-
-  init(_ pull: Pull<Value, Item>) {
-    self.pull = pull
-    super.init([])
-  }
-
-  override func forEachSource(_ body: (Core, Reaction) -> Void) {
-    for (promise, reaction) in pull?.unsettled ?? [] { body(promise.core, reaction) }
   }
 }

@@ -59,7 +59,7 @@ public func chain<Value: Sendable>(
 ) -> Promise<Value> {
   // Depth 1: a single part of the work, regardless of its number of links.
   let first = Core.Traits(origin: promise.core.origin, kind: .passage)
-  let start = promise.erased.attach(HandlerLink(first) { try .passOn($0) })
+  let start = promise.erased.link(first, .sync({ try .passOn($0) }, on: nil))
   return transforms.reduce(Promise(start)) { $0.then($1) }
 }
 

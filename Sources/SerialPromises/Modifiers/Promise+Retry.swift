@@ -39,7 +39,7 @@ extension AnyPromise {
   fileprivate func retry(
     _ policy: RetryPolicy, _ clock: some Clock<Duration>, attempt: Int, _ restart: Restart?
   ) -> AnyPromise {
-    let link = RetryLink(traits(.passage)) { [origin = core.origin] outcome in
+    let handler: LinkHandler = { [origin = core.origin] outcome in
       guard case .failure(let error) = outcome else { return try .passOn(outcome) }
       guard let restart, let pause = policy.pause(after: attempt, error) else {
         throw error is CancellationError ? error : RetryError(lastError: error, attempts: attempt)
@@ -59,7 +59,9 @@ extension AnyPromise {
           return .promise(next())
         })
     }
-    link.again = { $0[0].retry(policy, clock, attempt: 1, Restart.of($0[0].core)) }
-    return attach(link)
+    let again: Restart.Make = {
+      $0[0].retry(policy, clock, attempt: 1, Restart.of($0[0].core))
+    }
+    return link(.passage, .retry(handler, again: again))
   }
 }

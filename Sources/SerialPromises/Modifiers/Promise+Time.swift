@@ -47,7 +47,7 @@ extension Promise {
 
 extension AnyPromise {
   func timeout(_ duration: Duration, _ clock: some Clock<Duration>) -> AnyPromise {
-    let link = TimeoutLink(traits(.passage), duration, clock)
+    let link = TimeoutLink(traits(.limit), duration, clock)
     link.withLock { $0.wait(toStart: link) }
     link.depend(on: .linked(core))
     // Not attached as a link, which inherits the demand of its source: the demand starts the timer.
@@ -58,7 +58,7 @@ extension AnyPromise {
 }
 
 /// Passes an outcome on within the time limit; starts the timer when it is demanded.
-private final class TimeoutLink<C: Clock<Duration>>: Link, Recipe, @unchecked Sendable {
+private final class TimeoutLink<C: Clock<Duration>>: Core, Recipe, @unchecked Sendable {
   // Sendable as its superclass: adds only constants.
   private let duration: Duration
   private let clock: C
@@ -69,12 +69,10 @@ private final class TimeoutLink<C: Clock<Duration>>: Link, Recipe, @unchecked Se
     super.init(traits, isDemanded: false)
   }
 
-  override var isImmediate: Bool { true }
-  override var isExclusive: Bool { false }
+  override var target: Core? { self }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    let outcome = source.settledOutcome
-    settle(after: source, outcome, &agenda, Decision.passOn)
+    settle(source.settledOutcome, by: .adopted, reached: source.progress, &agenda)
   }
 
   override var recipe: Restart.Make? {
@@ -87,7 +85,7 @@ private final class TimeoutLink<C: Clock<Duration>>: Link, Recipe, @unchecked Se
 
   func start(_ core: Core) {
     // Nil if this was canceled or settled in between.
-    guard case .one(let source, _) = sources else { return }
+    guard case .one(let source, _, _) = sources else { return }
     let timer = Timer(after: duration, on: clock) { [self, source] failure in
       let error: any Error = failure ?? PromiseError.timedOut(duration)
       // Decides what came first: once withdrawn, the link is not settled by its source. The source is

@@ -4,11 +4,11 @@ struct Effects {
   private final class List {
     // Unchecked because one thread uses it: it is filled under the lock, and then performed.
 
-    @exclusivity(unchecked) var ended = Few<(work: StepRecord, outcome: StepOutcome)>()
+    @exclusivity(unchecked) var ended = TinyArray<(work: StepRecord, outcome: StepOutcome)>()
     @exclusivity(unchecked) var leaving: [(work: StepRecord, id: Int)] = []
     @exclusivity(unchecked) var wakes: [() -> Void] = []
     @exclusivity(unchecked) var actions: [() -> Void] = []
-    @exclusivity(unchecked) var released = Few<Any>()
+    @exclusivity(unchecked) var released = TinyArray<Any>()
   }
 
   private var list: List?

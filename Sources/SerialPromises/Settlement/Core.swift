@@ -85,12 +85,19 @@ class Core: Reaction, @unchecked Sendable {
   final var kind: LinkKind { traits.kind }
   final var runsOnMainQueue: Bool { traits.runsOnMainQueue }
 
+  /// The contribution of the source of a link to its progress.
+  final var shareOfSource: ProgressShare {
+    // The depth of the source relative to this one's.
+    kind == .step ? ProgressShare(fraction: Double(depth - 1) / Double(depth)) : ProgressShare()
+  }
+
   /// Whether the work of this promise, which has no source, waits for the main queue.
   final var waitsForMainQueue: Bool {
     withLock { settlement in
       // A settled promise needs no thread.
-      (runsOnMainQueue || traits.startsOnMainQueue && settlement.isStarting)
-        && !settlement.isSettled
+      guard !settlement.isSettled else { return false }
+      let isStarting = settlement.start == .open || settlement.start == .cancelPending
+      return runsOnMainQueue || traits.startsOnMainQueue && isStarting
     }
   }
 
@@ -188,10 +195,7 @@ class Core: Reaction, @unchecked Sendable {
     switch attachment {
     case .listed: break
     case .schedules: Trampoline.schedule(self)
-    case .due:
-      var due = DueList()
-      due.append(reaction)
-      agenda.append(due, of: self)
+    case .due: agenda.append(reaction, of: self)
     case .rejoins: rejoin(&agenda)
     }
   }
@@ -294,17 +298,16 @@ class Core: Reaction, @unchecked Sendable {
 
   /// Lets the adopters of this promise depend on the promise that it was resolved with.
   private final func forward(to source: Core, _ adoption: Adoption, _ agenda: inout Agenda) {
-    var taken = withLock { $0.takeAdopters() }
     var adopters: [Core] = []
-    while let old = taken.popFirst() {
-      guard let adopter = old.target else { continue }
+    withLock { $0.takeAdopters() }.forEach { old in
+      guard let old = old as? Adoption, let adopter = old.target else { return }
       let new = Adoption(target: adopter, share: old.share.then(adoption.share))
       let (released, isRebound) = adopter.withLock {
         $0.rebind(old, to: .adopted(source, new))
       }
       withExtendedLifetime(released) {}
       // Otherwise it was canceled, and has found no reaction to withdraw.
-      guard isRebound else { continue }
+      guard isRebound else { return }
       adopters.append(adopter)
       source.attach(new, &agenda)
       // The same, if it was canceled in between.
@@ -342,13 +345,13 @@ class Core: Reaction, @unchecked Sendable {
   final func carryOut(_ effects: Settlement.Effects, _ agenda: inout Agenda) {
     // Canceled before its work started.
     effects.released.extras?.state.root?.take()
-    if !effects.watchers.isEmpty {
+    if effects.hasRisen {
       // To the dependents of this promise, transitively.
       var front = ProgressFront()
-      front.notify(effects.watchers, withLock { $0.progress })
+      front.notify(effects, withLock { $0.progress })
       front.passOn()
     }
-    if !effects.due.isEmpty { agenda.append(effects.due, of: self) }
+    effects.due.forEach { agenda.append($0, of: self) }
     if effects.schedules { Trampoline.schedule(self) }
   }
 
@@ -358,13 +361,8 @@ class Core: Reaction, @unchecked Sendable {
   final func rise(to fraction: Double, _ front: inout ProgressFront) {
     let effects = withLock { $0.rise(to: fraction) }
     if effects.schedules { Trampoline.schedule(self) }
-    front.notify(effects.watchers, fraction)
+    front.notify(effects, fraction)
   }
-
-  /// Cancels the work of this promise.
-  ///
-  /// Called without locks held.
-  func stopWork() {}
 
   /// Ends the work of this promise without an outcome of its own.
   ///
@@ -384,11 +382,11 @@ class Core: Reaction, @unchecked Sendable {
     while let reaction = withLock({ $0.next() }) {
       // Not delayed by the next handler, which may take long or wait for the next step.
       if trampoline.manager != nil { trampoline.manager.take()?.continueElsewhere() }
-      trampoline.runningReaction = (ObjectIdentifier(reaction), reaction.endsStep)
-      var agenda = Agenda()
-      reaction.react(to: self, &agenda)
-      trampoline.runningReaction = nil
-      agenda.run()
+      trampoline.runningReaction = (ObjectIdentifier(reaction), reaction.role == .stepEnd)
+      Agenda.run { agenda in
+        reaction.react(to: self, &agenda)
+        trampoline.runningReaction = nil
+      }
     }
   }
 }
@@ -396,23 +394,18 @@ class Core: Reaction, @unchecked Sendable {
 /// Passes the outcome of a promise to the promise that was resolved with it.
 class Adoption: Reaction {
   private let adopter: Core
-  private let adopterShare: ProgressShare
+  final let share: ProgressShare
 
   init(target: Core, share: ProgressShare) {
     adopter = target
-    adopterShare = share
+    self.share = share
   }
 
-  override var isAdoption: Bool { true }
+  override var role: Role { .adoption }
   override var target: Core? { adopter }
-  override var share: ProgressShare { adopterShare }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     adopter.settle(
       source.settledOutcome, by: .adopted, reached: share.of(source.progress), &agenda)
-  }
-
-  override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
-    front.rise(adopter, to: share.of(fraction))
   }
 }

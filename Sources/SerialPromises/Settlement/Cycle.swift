@@ -18,7 +18,7 @@ extension Core {
       switch core.sources {
       case nil: return false
       case .many: return search(for: other)
-      case .one(let source, _):
+      case .one(let source, _, _):
         if source === other { return true }
         core = source
       }
@@ -62,7 +62,7 @@ extension Core {
   private func sourceCores(limit: Int) -> [Core]? {
     switch sources {
     case nil: return []
-    case .one(let source, _): return limit > 0 ? [source] : nil
+    case .one(let source, _, _): return limit > 0 ? [source] : nil
     case .many(let junction):
       guard junction.sources.count <= limit else { return nil }
       var cores: [Core] = []

@@ -8,7 +8,7 @@ final class Lifeline: Sendable {
     /// Of a cold promise.
     case root(UnstartedRoot)
     /// Of a promise that depends on several others.
-    case joined(Parts<Lifeline>)
+    case joined(NestedObjects<Lifeline>)
   }
 
   private let end: End
@@ -18,7 +18,7 @@ final class Lifeline: Sendable {
   }
 
   static func joining(_ lifelines: [Lifeline]) -> Lifeline? {
-    lifelines.count > 1 ? Lifeline(.joined(Parts(lifelines))) : lifelines.first
+    lifelines.count > 1 ? Lifeline(.joined(NestedObjects(lifelines))) : lifelines.first
   }
 
   deinit {
@@ -109,10 +109,17 @@ extension Core {
     }
     effects.released = (nil, nil)
     var found: [(target: Core, isLost: Bool)] = []
-    while let reaction = effects.due.popFirst() {
-      if let target = reaction.target { found.append((target, reaction.sourceIsLost())) }
+    effects.due.forEach { reaction in
+      if let target = reaction.target { found.append((target, target.losesSource())) }
     }
     return found
+  }
+
+  /// Records that a dependency will never be settled.
+  ///
+  /// - Returns: Whether this promise cannot be settled either.
+  private func losesSource() -> Bool {
+    if case .many(let junction) = sources { junction.sourceIsLost() } else { true }
   }
 
   /// Whether a user's handler waits for this promise or a dependent of it.

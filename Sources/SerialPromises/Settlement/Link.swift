@@ -11,35 +11,87 @@ enum LinkKind: UInt8, Sendable {
   case cleanup
   /// No work, and needs no dependents: `catch`.
   case ending
+  /// No work, and may be settled before its source: `timeout`.
+  case limit
 
   /// Whether the handler has an effect even if its promise has no dependents.
   var standsAlone: Bool { self == .cleanup || self == .ending }
 }
 
-/// A promise that is derived from the outcome of another.
-class Link: Core, @unchecked Sendable {
-  // Sendable as its superclass; each subclass documents its mutable state.
+/// Transforms an outcome into the result of a link.
+@usableFromInline
+typealias LinkHandler = @Sendable (Outcome) throws -> Decision
+
+/// As `LinkHandler`, in a task of its own.
+typealias AsyncLinkHandler = @Sendable (Outcome) async throws -> Decision
+
+/// A promise that a handler derives from the outcome of another.
+final class Link: Core, @unchecked Sendable {
+  // Sendable as its superclass: the handler is taken by the thread that runs it, after the link was
+  // removed from the source's list. Other threads read it only while the link is listed.
+
+  enum Handler {
+    case sync(LinkHandler, on: DispatchQueue?)
+    case async(AsyncLinkHandler)
+    /// Restarts the source when it fails. `again` retries another promise alike.
+    ///
+    /// Indirect, or every link would be larger by 16 bytes.
+    indirect case retry(LinkHandler, again: Restart.Make)
+  }
+
+  private var handler: Handler?
+
+  init(_ traits: Traits, _ handler: consuming Handler) {
+    self.handler = handler
+    super.init(traits, isDemanded: false, hasProducer: true)
+  }
 
   // Also with a queue: if two threads enqueued handlers, their order would be undefined.
   override var isImmediate: Bool { false }
   override var target: Core? { self }
 
-  /// Whether the handler must wait for its turn in a manager although the source is settled.
-  final func waitsForTurn(_ source: Core) -> Bool {
-    hasSteps && withLock { $0.park(at: source) }
+  override func react(to source: Core, _ agenda: inout Agenda) {
+    // Waits for its turn in a manager, although the source is settled.
+    if hasSteps, withLock({ $0.park(at: source) }) { return }
+    // Taken, so that the promise does not retain the captured values of its handler.
+    guard let handler = handler.take() else { return }
+    let outcome = source.settledOutcome
+    switch consume handler {
+    case .sync(let handler, on: nil), .retry(let handler, again: _):
+      settle(after: source, outcome, &agenda, handler)
+    case .sync(let handler, on: let queue?):
+      queue.async {
+        Trampoline.onQueue.with(self) {
+          Agenda.run { self.settle(after: source, outcome, &$0, handler) }
+        }
+      }
+    case .async(let handler): start(handler, after: source, outcome)
+    }
   }
 
-  override var share: ProgressShare {
-    // The depth of the source relative to the target's.
-    kind == .step ? ProgressShare(fraction: Double(depth - 1) / Double(depth)) : ProgressShare()
-  }
-
-  override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
-    front.rise(self, to: share.of(fraction))
+  /// Runs an asynchronous handler.
+  private func start(_ handler: @escaping AsyncLinkHandler, after source: Core, _ outcome: Outcome)
+  {
+    let task = LinkTask()
+    onCancel { task.cancelTask() }
+    Task.startingHere { [self] in
+      await task.work {
+        // Marks only the handler. Code that runs in this task afterwards is not part of its step.
+        do {
+          guard let step = currentStep else { return .success(try await handler(outcome)) }
+          return .success(
+            try await RunningStep.local.withValue(step) { try await handler(outcome) })
+        } catch {
+          return .failure(error)
+        }
+      } then: { (decision: Result<Decision, any Error>) in
+        Agenda.run { settle(after: source, outcome, &$0) { _ in try decision.get() } }
+      }
+    }
   }
 
   /// Settles this promise with the result of the handler.
-  final func settle(
+  private func settle(
     after source: Core, _ outcome: Outcome, _ agenda: inout Agenda,
     _ handler: (Outcome) throws -> Decision
   ) {
@@ -50,7 +102,7 @@ class Link: Core, @unchecked Sendable {
         if store(value, by: .adopted, &effects) { carryOut(effects, &agenda) }
       case .promise(let promise):
         let done = progress(after: source, outcome)
-        if !adopt(promise, share: share.rest(from: done), &agenda) {
+        if !adopt(promise, share: shareOfSource.rest(from: done), &agenda) {
           // This promise was canceled while the handler created the other one, so nothing else
           // would cancel it.
           promise.core.abandon(cancelling: true, for: withLock { $0.scopes })
@@ -71,142 +123,49 @@ class Link: Core, @unchecked Sendable {
     return try RunningStep.local.withValue(step) { try handler(outcome) }
   }
 
-  /// Ends the work of a link whose handler, which has been taken, is not going to settle this promise.
-  ///
-  /// A retained promise that was canceled must not retain the captured values of its handler.
-  fileprivate final func discard<Handler: Sendable>(
-    _ handler: Handler?, on queue: DispatchQueue?,
-    _ cleanUp: @escaping @Sendable (Handler, Outcome, [WorkScope]) -> Void
-  ) {
+  /// The progress of this promise when its source is settled.
+  private func progress(after source: Core, _ outcome: Outcome) -> Double {
+    let isFailure = if case .failure = outcome { true } else { false }
+    return shareOfSource.of(isFailure ? source.progress : 1)
+  }
+
+  override func discard() {
     defer { endProducing() }
-    guard let handler, kind == .cleanup else { return }
+    // A retained promise that was canceled must not retain the captured values of its handler.
+    guard let handler = handler.take(), kind == .cleanup else { return }
     // Notified like the dependents of this promise, which is about to fail. Cleanup is part of the
     // work.
     let scopes = withLock { $0.scopes }
+    let queue: DispatchQueue? = if case .sync(_, let queue) = handler { queue } else { nil }
     attach(
-      Callback(on: .queue(queue), seesFailures: false) { cleanUp(handler, $0, scopes) })
-  }
-
-  /// The progress of this promise when its source is settled.
-  private func progress(after source: Core, _ outcome: Outcome) -> Double {
-    if case .failure = outcome { share.of(source.progress) } else { share.of(1) }
-  }
-}
-
-/// Transforms an outcome into the result of a link.
-@usableFromInline
-typealias LinkHandler = @Sendable (Outcome) throws -> Decision
-
-/// A link with a synchronous handler.
-class HandlerLink: Link, @unchecked Sendable {
-  // Sendable as its superclass: the handler is taken by the thread that runs it, after the link was
-  // removed from the source's list. Other threads read it only while the link is listed.
-  fileprivate var handler: LinkHandler?
-
-  private let queue: DispatchQueue?
-
-  init(_ traits: Traits, on queue: DispatchQueue? = nil, _ handler: @escaping LinkHandler) {
-    self.queue = queue
-    self.handler = handler
-    super.init(traits, isDemanded: false, hasProducer: true)
-  }
-
-  override func react(to source: Core, _ agenda: inout Agenda) {
-    // Taken, so that the promise does not retain the captured values of its handler.
-    guard !waitsForTurn(source), let handler = handler.take() else { return }
-    let outcome = source.settledOutcome
-    guard let queue else { return settle(after: source, outcome, &agenda, handler) }
-    queue.async {
-      Trampoline.onQueue.with(self) {
-        Agenda.run { self.settle(after: source, outcome, &$0, handler) }
-      }
-    }
-  }
-
-  override func discard() {
-    discard(handler.take(), on: queue) { handler, outcome, scopes in
-      withExtendedLifetime(scopes) { _ = try? handler(outcome) }
-    }
+      Callback(on: .queue(queue), seesFailures: false) { outcome in
+        switch handler {
+        case .sync(let handler, _), .retry(let handler, _):
+          withExtendedLifetime(scopes) { _ = try? handler(outcome) }
+        case .async(let handler):
+          Task.startingHere {
+            _ = try? await handler(outcome)
+            withExtendedLifetime(scopes) {}
+          }
+        }
+      })
   }
 
   override var recipe: Restart.Make? {
     guard let handler else { return nil }
-    return { [kind, queue] in $0[0].link(kind, on: queue, handler) }
-  }
-}
-
-/// A link that restarts its source when it fails.
-final class RetryLink: HandlerLink, @unchecked Sendable {
-  // Sendable as its superclass; `again` is set before another thread has a reference, and accessed like
-  // the handler.
-
-  /// Retries another promise alike; nil after the handler has run.
-  var again: Restart.Make?
-
-  override func react(to source: Core, _ agenda: inout Agenda) {
-    super.react(to: source, &agenda)
-    if handler == nil { again = nil }
-  }
-
-  override func discard() {
-    super.discard()
-    again = nil
-  }
-
-  override var recipe: Restart.Make? { again }
-}
-
-/// A link with an asynchronous handler, which runs in its own task.
-final class TaskLink: Link, CancellableWork, @unchecked Sendable {
-  // Sendable as its superclass: for the handler see `HandlerLink`; the task is accessed under this
-  // promise's lock.
-  typealias Handler = @Sendable (Outcome) async throws -> Decision
-
-  private var handler: Handler?
-  private var task = CancellableTask()
-
-  init(_ traits: Traits, _ handler: @escaping Handler) {
-    self.handler = handler
-    super.init(traits, isDemanded: false, hasProducer: true)
-  }
-
-  override func react(to source: Core, _ agenda: inout Agenda) {
-    guard !waitsForTurn(source), let handler = handler.take() else { return }
-    let outcome = source.settledOutcome
-    Task.startingHere { [self] in
-      await work {
-        // Marks only the handler. Code that runs in this task afterwards is not part of its step.
-        do {
-          guard let step = currentStep else { return .success(try await handler(outcome)) }
-          return .success(
-            try await RunningStep.local.withValue(step) { try await handler(outcome) })
-        } catch {
-          return .failure(error)
-        }
-      } then: { (decision: Result<Decision, any Error>) in
-        Agenda.run { settle(after: source, outcome, &$0) { _ in try decision.get() } }
-      }
+    if case .retry(_, let again) = handler { return again }
+    return { [kind, runsOnMainQueue] in
+      $0[0].link(kind, handler, isOnMainQueue: runsOnMainQueue)
     }
   }
+}
+
+/// The task of an asynchronous handler.
+private final class LinkTask: CancellableWork {
+  private let task = Locked(CancellableTask())
 
   func withTask<Result>(_ body: (inout CancellableTask) -> Result) -> Result {
-    withLock { _ in body(&task) }
-  }
-
-  override func stopWork() { cancelTask() }
-
-  override func discard() {
-    discard(handler.take(), on: nil) { handler, outcome, scopes in
-      Task.startingHere {
-        _ = try? await handler(outcome)
-        withExtendedLifetime(scopes) {}
-      }
-    }
-  }
-
-  override var recipe: Restart.Make? {
-    guard let handler else { return nil }
-    return { [kind, runsOnMainQueue] in $0[0].link(kind, isOnMainQueue: runsOnMainQueue, handler) }
+    task.withLock(body)
   }
 }
 
@@ -216,8 +175,8 @@ extension AnyPromise {
   func link(
     _ kind: LinkKind, on queue: DispatchQueue?, _ handler: consuming @escaping LinkHandler
   ) -> AnyPromise {
-    guard let queue else { return attach(HandlerLink(traits(kind), handler)) }
-    return attach(HandlerLink(traits(kind, isOnMainQueue: MainQueue.is(queue)), on: queue, handler))
+    guard let queue else { return link(traits(kind), .sync(handler, on: nil)) }
+    return link(kind, .sync(handler, on: queue), isOnMainQueue: MainQueue.is(queue))
   }
 
   /// Derives a promise with a handler that runs on an actor.
@@ -228,17 +187,19 @@ extension AnyPromise {
     switch HandlerPlace(isolation: isolation) {
     case .queue(let queue): link(kind, on: queue, handler)
     case .actor(let actor):
-      link(kind, isOnMainQueue: false) { outcome in
-        try await perform(on: actor) { try handler(outcome) }
-      }
+      link(kind, .async { outcome in try await perform(on: actor) { try handler(outcome) } })
     }
   }
 
-  /// Derives a promise with an asynchronous handler.
-  func link(
-    _ kind: LinkKind, isOnMainQueue: Bool, _ handler: @escaping TaskLink.Handler
-  ) -> AnyPromise {
-    attach(TaskLink(traits(kind, isOnMainQueue: isOnMainQueue), handler))
+  func link(_ kind: LinkKind, _ handler: Link.Handler, isOnMainQueue: Bool = false) -> AnyPromise {
+    link(traits(kind, isOnMainQueue: isOnMainQueue), handler)
+  }
+
+  func link(_ traits: Core.Traits, _ handler: consuming Link.Handler) -> AnyPromise {
+    let link = Link(traits, handler)
+    link.depend(on: .linked(core))
+    core.attach(link: link)
+    return AnyPromise(core: link, lifeline: lifeline)
   }
 
   /// The constants of a promise that is derived from this one.
@@ -246,12 +207,6 @@ extension AnyPromise {
     Core.Traits(
       origin: core.origin, depth: kind == .step ? core.depth + 1 : core.depth, kind: kind,
       runsOnMainQueue: isOnMainQueue)
-  }
-
-  func attach(_ link: Link) -> AnyPromise {
-    link.depend(on: .linked(core))
-    core.attach(link: link)
-    return AnyPromise(core: link, lifeline: lifeline)
   }
 }
 
@@ -273,9 +228,8 @@ final class Callback: Reaction {
 
   // Also with a queue: if two threads enqueued handlers, their order would be undefined.
   override var isImmediate: Bool { false }
-  override var isCallback: Bool { true }
+  override var role: Role { .callback }
   override var handlesFailures: Bool { seesFailures }
-  override var passesProgress: Bool { false }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     let outcome = source.settledOutcome

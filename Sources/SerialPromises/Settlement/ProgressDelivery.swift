@@ -30,8 +30,19 @@ struct ProgressFront {
     while let (core, fraction) = rises.popFirst() { core.rise(to: fraction, &self) }
   }
 
-  mutating func notify(_ watchers: Few<Reaction>, _ fraction: Double) {
-    watchers.forEach { $0.progressed(fraction, &self) }
+  /// Notifies of the progress of a promise, which has these effects.
+  mutating func notify(_ effects: Settlement.Effects, _ fraction: Double) {
+    effects.steps.forEach { $0(fraction) }
+    effects.watchers.forEach { reaction in
+      guard let target = reaction.target else { return }
+      switch target.sources {
+      case .one(_, _, let share): rise(target, to: share.of(fraction))
+      case .many(let junction):
+        guard let input = reaction as? JunctionInput else { return }
+        if let reached = junction.advance(input.index, to: fraction) { rise(target, to: reached) }
+      case nil: break
+      }
+    }
   }
 
   mutating func rise(_ core: Core, to fraction: Double) {
@@ -68,8 +79,8 @@ struct WatcherList {
   private var others: [ObjectIdentifier: (number: Int, watcher: Reaction)] = [:]
   private var lastNumber = 0
 
-  var all: Few<Reaction> {
-    var all = Few<Reaction>()
+  var all: TinyArray<Reaction> {
+    var all = TinyArray<Reaction>()
     if let first { all.append(first) }
     guard !others.isEmpty else { return all }
     for (_, watcher) in others.values.sorted(by: { $0.number < $1.number }) { all.append(watcher) }

@@ -20,7 +20,7 @@ struct ProgressWalk {
     } leave: { core, sources in
       let reached =
         switch sources {
-        case .one(let source, let reaction): reaction.share.of(fraction(of: source))
+        case .one(let source, _, let share): share.of(fraction(of: source))
         case .many(let junction): junction.progress(fraction)
         }
       known[ObjectIdentifier(core)] = (core, max(fraction(of: core), reached))

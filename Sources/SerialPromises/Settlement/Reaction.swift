@@ -19,14 +19,18 @@ class Reaction {
   /// Whether this runs no user code, so that the settling thread may run it immediately.
   var isImmediate: Bool { true }
 
-  /// Whether this passes the outcome to a promise that was resolved with the source.
-  var isAdoption: Bool { false }
+  /// What it is for.
+  enum Role {
+    /// Passes the outcome to a promise that was resolved with the source.
+    case adoption
+    /// Calls a user's handler that creates no promise.
+    case callback
+    /// Only ends a step.
+    case stepEnd
+    case other
+  }
 
-  /// Whether this is a user's handler that creates no promise.
-  var isCallback: Bool { false }
-
-  /// Whether this only ends a step.
-  var endsStep: Bool { false }
+  var role: Role { .other }
 
   /// Whether this handles a failure or passes it on.
   var handlesFailures: Bool { true }
@@ -37,25 +41,8 @@ class Reaction {
   /// Called instead of `react`, by the thread that removed this from its list.
   func discard() {}
 
-  /// Whether this propagates progress.
-  var passesProgress: Bool { true }
-
-  /// Propagates the progress of the promise.
-  func progressed(_ fraction: Double, _ front: inout ProgressFront) {}
-
   /// The promise that depends on the source.
   var target: Core? { nil }
-
-  /// Whether only this reaction, directly or indirectly, settles the target.
-  var isExclusive: Bool { true }
-
-  /// Records that the source will never be settled.
-  ///
-  /// - Returns: Whether the target cannot be settled either.
-  func sourceIsLost() -> Bool { true }
-
-  /// The contribution of the source's progress to the target's.
-  var share: ProgressShare { ProgressShare() }
 
   /// Creates the same reaction to another source; nil if this cannot be repeated.
   ///
@@ -114,8 +101,8 @@ struct ReactionList {
   }
 
   /// Removes the reactions that satisfy a condition, in order.
-  mutating func takeAll(where condition: (Reaction) -> Bool) -> DueList {
-    var taken = DueList()
+  mutating func takeAll(where condition: (Reaction) -> Bool) -> TinyArray<Reaction> {
+    var taken = TinyArray<Reaction>()
     for reaction in self where condition(reaction) {
       remove(reaction)
       taken.append(reaction)
@@ -149,48 +136,15 @@ extension ReactionList: Sequence {
   func makeIterator() -> Iterator { Iterator(rest: first) }
 }
 
-/// Removed reactions that a thread is going to run, in order.
-///
-/// They have no `previous` node, so that a withdrawal detects that it is too late.
-struct DueList {
-  private var first: Reaction?
-  // Unowned: reachable from `first`.
-  private unowned(unsafe) var last: Reaction?
-
-  var isEmpty: Bool { first == nil }
-
-  /// Appends a reaction that is in no list.
-  mutating func append(_ reaction: Reaction) {
-    if let last { last.next = reaction } else { first = reaction }
-    last = reaction
-  }
-
-  mutating func popFirst() -> Reaction? {
-    guard let reaction = first.take() else { return nil }
-    first = reaction.next.take()
-    if first == nil { last = nil }
-    return reaction
-  }
-}
-
 /// The pending reactions of a settling thread; they run no user code.
 ///
 /// Iterative, so that promises that settle each other use constant stack.
 struct Agenda {
-  private var source: Core?
-  private var due = DueList()
+  private var pending = Fifo<(source: Core, reaction: Reaction)>()
 
-  // Used only if one settlement settles several promises.
-  private var later = Fifo<(Core, DueList)>()
-
-  /// Appends the reactions to the settlement of `source`.
-  mutating func append(_ reactions: DueList, of source: Core) {
-    if due.isEmpty && later.isEmpty {
-      self.source = source
-      due = reactions
-    } else {
-      later.append((source, reactions))
-    }
+  /// Appends a reaction to the settlement of `source`.
+  mutating func append(_ reaction: Reaction, of source: Core) {
+    pending.append((source, reaction))
   }
 
   /// Runs the reactions that `body` appends.
@@ -202,16 +156,7 @@ struct Agenda {
   }
 
   /// Runs all pending reactions, including those that they cause.
-  mutating func run() {
-    while true {
-      if let source, let reaction = due.popFirst() {
-        reaction.react(to: source, &self)
-      } else if let (core, reactions) = later.popFirst() {
-        source = core
-        due = reactions
-      } else {
-        return
-      }
-    }
+  private mutating func run() {
+    while let (source, reaction) = pending.popFirst() { reaction.react(to: source, &self) }
   }
 }

@@ -50,7 +50,7 @@ struct Restart: Sendable {
     } leave: { core, sources in
       let (make, cores) =
         switch sources {
-        case .one(let source, let reaction):
+        case .one(let source, let reaction, _):
           // Under the lock and while listed: otherwise the reaction may be running and giving up its
           // handler.
           (source.withLock { _ in reaction.isListed ? reaction.recipe : nil }, [source])

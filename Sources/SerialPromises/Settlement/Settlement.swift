@@ -39,16 +39,22 @@ struct Settlement {
   /// Whether the owner resolved this promise with another, which alone can settle it now.
   private(set) var isBound = false
 
-  /// Whether the work that was started registers a cancel handler.
+  /// Whether the work can be canceled from its start.
   ///
-  /// Otherwise a cancellation between the start and the registration would have no effect.
-  private var isCancellable = false
+  /// Otherwise a cancellation between the start and the registration of a cancel handler would have no
+  /// effect.
+  enum Start: UInt8 {
+    /// The work has not been started, or has been.
+    case none
+    /// It registers a cancel handler in any case.
+    case cancellable
+    /// It is being started, and may register one.
+    case open
+    /// As `open`, and a cancellation waits for that.
+    case cancelPending
+  }
 
-  /// Whether the work is being started, and may register a cancel handler.
-  private(set) var isStarting = false
-
-  /// Whether a cancellation waits for that.
-  private(set) var isCancelPending = false
+  private(set) var start = Start.none
 
   /// Whether the promise was canceled.
   private(set) var wasCancelled = false
@@ -122,7 +128,7 @@ struct Settlement {
       if isSettled { return .due }
       hasImmediateReactions = true
     }
-    if isWatched, !isSettled, reaction.passesProgress {
+    if isWatched, !isSettled, reaction.target != nil {
       neededExtras.state.watchers.append(reaction)
     }
     reactions.append(reaction)
@@ -189,13 +195,13 @@ struct Settlement {
   // that each return the next promise would retain the promises of all its rounds.
 
   private var hasOnlyAdopters: Bool {
-    reactions.first?.isAdoption == true && !isInStepHandler
-      && extras?.state.listeners.isEmpty != false && !reactions.contains { !$0.isAdoption }
+    reactions.first?.role == .adoption && !isInStepHandler
+      && extras?.state.listeners.isEmpty != false && !reactions.contains { $0.role != .adoption }
   }
 
   /// Removes the adopters, which are going to depend on the source of this promise.
-  mutating func takeAdopters() -> DueList {
-    guard phase == .pending, hasOnlyAdopters else { return DueList() }
+  mutating func takeAdopters() -> TinyArray<Reaction> {
+    guard phase == .pending, hasOnlyAdopters else { return TinyArray<Reaction>() }
     extras?.state.watchers = WatcherList()
     return reactions.takeAll { _ in true }
   }
@@ -264,10 +270,7 @@ struct Settlement {
     // Together with the recipe: if the promise is canceled from now on, its work is still about to
     // start.
     if root != nil { hasProducer = true }
-    if let recipe {
-      isCancellable = recipe.isCancellable
-      isStarting = !isCancellable
-    }
+    if let recipe { start = recipe.isCancellable ? .cancellable : .open }
     join(scopes)
     return Demand(
       upstream: upstream, recipe: recipe, root: root, parkedAt: parkedAt, released: released)
@@ -277,8 +280,8 @@ struct Settlement {
   ///
   /// - Returns: Whether a cancellation came meanwhile, which the caller repeats.
   mutating func started() -> Bool {
-    isStarting = false
-    return isCancelPending
+    defer { start = .none }
+    return start == .cancelPending
   }
 
   /// The effects of a demand.
@@ -335,9 +338,10 @@ struct Settlement {
   /// Ends the handler of a step.
   ///
   /// - Returns: The ends of steps that were left to it.
-  mutating func endStepHandler() -> DueList {
+  mutating func endStepHandler() -> TinyArray<Reaction> {
     defer { isInStepHandler = false }
-    return isSettled && isLeftToStepHandler ? reactions.takeAll { _ in true } : DueList()
+    return isSettled && isLeftToStepHandler
+      ? reactions.takeAll { _ in true } : TinyArray<Reaction>()
   }
 
   /// Whether the running handler of a step performs all reactions when it returns.
@@ -345,7 +349,7 @@ struct Settlement {
   /// They only end steps, which cannot end earlier. Another thread would cost more than everything
   /// else in a short step. A user's handler needs one: the running handler may wait for it.
   private var isLeftToStepHandler: Bool {
-    isInStepHandler && !isScheduled && !hasDeliveries && !reactions.contains { !$0.endsStep }
+    isInStepHandler && !isScheduled && !hasDeliveries && !reactions.contains { $0.role != .stepEnd }
   }
 
   /// Adds scopes to the work of this promise until its end.
@@ -392,9 +396,11 @@ struct Settlement {
   /// The effects of a transition, performed after the lock is released.
   struct Effects {
     /// To run on the settling thread.
-    var due = DueList()
-    /// To notify of progress.
-    var watchers = Few<Reaction>()
+    var due = TinyArray<Reaction>()
+    /// To notify of progress: dependents, and steps.
+    var watchers = TinyArray<Reaction>()
+    var steps = TinyArray<(_ fraction: Double) -> Void>()
+    var hasRisen: Bool { !watchers.isEmpty || !steps.isEmpty }
     /// Whether the caller must schedule a drain.
     var schedules = false
     /// To release.
@@ -441,9 +447,11 @@ struct Settlement {
   )? {
     guard phase == .pending else { return nil }
     let handlers = extras?.state.cancelHandlers ?? []
-    guard upstream != nil || extras?.state.recipe != nil || !handlers.isEmpty || isCancellable
+    guard
+      upstream != nil || extras?.state.recipe != nil || !handlers.isEmpty
+        || start == .cancellable
     else {
-      isCancelPending = isStarting
+      if start == .open { start = .cancelPending }
       return nil
     }
     phase = .cancelling
@@ -531,7 +539,9 @@ struct Settlement {
   /// Notifies the listeners, in the order of events, and collects the dependents.
   private mutating func deliver(_ fraction: Double, _ effects: inout Effects) {
     extras?.state.listeners.forEach { extras?.state.deliver(fraction, to: $0) }
-    if let extras { effects.watchers = extras.state.watchers.all }
+    if let extras {
+      (effects.watchers, effects.steps) = (extras.state.watchers.all, extras.state.steps)
+    }
   }
 
   /// Starts to propagate progress to this promise.
@@ -541,8 +551,13 @@ struct Settlement {
     guard !isWatched else { return nil }
     isWatched = true
     // Collected here, so that an event does not search all reactions.
-    reactions.forEach { if $0.passesProgress { neededExtras.state.watchers.append($0) } }
+    reactions.forEach { if $0.target != nil { neededExtras.state.watchers.append($0) } }
     return .some(upstream)
+  }
+
+  /// Adds a step, which receives the progress at once.
+  mutating func report(to step: @escaping (_ fraction: Double) -> Void) {
+    neededExtras.state.steps.append(step)
   }
 
   /// Adds a listener, which receives the current progress unless that is 0.
@@ -564,7 +579,7 @@ struct Settlement {
   func isAwaited(standsAlone: Bool) -> Bool {
     guard phase == .pending else { return false }
     if standsAlone && reactions.isEmpty || extras?.state.listeners.isEmpty == false { return true }
-    return reactions.contains { $0.isCallback }
+    return reactions.contains { $0.role == .callback }
   }
 
   /// Empties a promise that can no longer be started or accessed.
@@ -604,6 +619,8 @@ final class Extras {
     var progress = Progress()
     var cancelHandlers: [@Sendable () -> Void] = []
     var listeners: [ProgressListener] = []
+    /// The steps that work for this promise.
+    var steps = TinyArray<(_ fraction: Double) -> Void>()
     /// The reactions that propagate progress, if the promise is watched.
     var watchers = WatcherList()
     /// Pending progress updates for listeners.

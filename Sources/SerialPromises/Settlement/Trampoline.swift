@@ -22,9 +22,7 @@ final class Trampoline {
 
   // Unchecked because only one thread uses it.
 
-  // Inline storage for the single waiting promise of a plain chain.
-  @exclusivity(unchecked) private var first: Core?
-  @exclusivity(unchecked) private var later = Fifo<Core>()
+  @exclusivity(unchecked) private var waiting: Fifo<Core>
 
   /// The manager whose next step runs after this, on the same thread: transfers the claim.
   @exclusivity(unchecked) var manager: (any StepRunner)?
@@ -33,41 +31,33 @@ final class Trampoline {
   ///
   /// Requires the claim of that drain.
   static func schedule(_ core: Core) {
-    if let current {
-      current.append(core)
-    } else {
-      begin(with: core, Fifo())
-    }
+    if let current { return current.waiting.append(core) }
+    var waiting = Fifo<Core>()
+    waiting.append(core)
+    begin(with: waiting)
   }
 
-  private static func begin(with first: Core, _ later: Fifo<Core>) {
+  private static func begin(with waiting: Fifo<Core>) {
     DispatchQueue.global().async {
-      let trampoline = Trampoline()
-      trampoline.first = first
-      trampoline.later = later
+      let trampoline = Trampoline(waiting)
       slot.with(trampoline) { trampoline.run() }
       trampoline.manager.take()?.continueTurn()
     }
   }
 
-  private func append(_ core: Core) {
-    if first == nil && later.isEmpty { first = core } else { later.append(core) }
-  }
-
-  private func popFirst() -> Core? {
-    if let core = first.take() { return core }
-    return later.popFirst()
+  private init(_ waiting: Fifo<Core>) {
+    self.waiting = waiting
   }
 
   /// Transfers the waiting promises to another thread, because this one is about to block.
   func handOver() {
-    guard let next = popFirst() else { return }
-    Self.begin(with: next, later)
-    later = Fifo()
+    guard !waiting.isEmpty else { return }
+    Self.begin(with: waiting)
+    waiting = Fifo()
   }
 
   private func run() {
-    while let core = popFirst() {
+    while let core = waiting.popFirst() {
       running = ObjectIdentifier(core)
       core.drain(in: self)
       running = nil

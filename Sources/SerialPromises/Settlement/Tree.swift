@@ -8,9 +8,9 @@ extension Core {
   ///
   /// - Parameter scopes: The scopes of the work, from its start to its end.
   func demand(in scopes: [WorkScope] = []) {
-    var recipes = Few<(any Recipe, Core)>()
+    var recipes = TinyArray<(any Recipe, Core)>()
     var parked: [(Core, Core)] = []
-    var frontier = Few(self)
+    var frontier = TinyArray(self)
     // Retains the promises, so that no other one reuses the address of a released one.
     var passed: [ObjectIdentifier: Core] = [:]
     while let core = frontier.popLast() {
@@ -51,7 +51,7 @@ extension Core {
         settlement.join(scopes)
         return settlement.upstream
       }
-      next = if case .one(let source, _) = upstream?.sources(of: core) { source } else { nil }
+      next = if case .one(let source, _, _) = upstream?.sources(of: core) { source } else { nil }
     }
   }
 
@@ -63,7 +63,7 @@ extension Core {
   func visit(
     _ enter: (Core) -> Upstream?, leave: (_ core: Core, _ sources: Upstream.Sources) -> Void
   ) {
-    var frontier = Few<(core: Core, sources: Upstream.Sources?)>((self, nil))
+    var frontier = TinyArray<(core: Core, sources: Upstream.Sources?)>((self, nil))
     while let (core, sources) = frontier.popLast() {
       if let sources {
         leave(core, sources)
@@ -92,7 +92,7 @@ extension Core {
     for (core, sources) in watched {
       let reached: Double
       switch sources {
-      case .one(let source, let reaction): reached = reaction.share.of(source.progress)
+      case .one(let source, _, let share): reached = share.of(source.progress)
       case .many(let junction): reached = junction.watch()
       }
       core.rise(to: reached, &front)
@@ -132,12 +132,11 @@ extension Core {
         if isUnwanted { frontier.append((source, begun.scopes)) }
       }
     }
-    for core in cancelled { core.stopWork() }
     for handler in handlers { handler() }
     for reaction in withdrawn { reaction.discard() }
-    var agenda = Agenda()
-    for core in cancelled { core.carryOut(core.withLock { $0.endCancel() }, &agenda) }
-    agenda.run()
+    Agenda.run { agenda in
+      for core in cancelled { core.carryOut(core.withLock { $0.endCancel() }, &agenda) }
+    }
     return !cancelled.isEmpty
   }
 

@@ -36,7 +36,7 @@ final class ErrorList: Sendable {
   }
 
   deinit {
-    Parts(takeCauses()).release { $0.takeCauses() }
+    NestedObjects(takeCauses()).release { $0.takeCauses() }
   }
 
   var errors: [any Error] { list.withLock { $0 } }

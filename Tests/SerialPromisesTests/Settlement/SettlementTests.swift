@@ -83,7 +83,7 @@ struct SettlementTests {
   }
 }
 
-extension Few {
+extension TinyArray {
   var elements: [Element] {
     var all: [Element] = []
     forEach { all.append($0) }

@@ -23,8 +23,12 @@ struct SettlementUnderTest {
 
     override var isImmediate: Bool { immediate }
     override var handlesFailures: Bool { looks }
-    override var endsStep: Bool { ends }
+    override var role: Role { ends ? .stepEnd : .other }
+    // Progress is passed on to those that have one.
+    override var target: Core? { SettlementUnderTest.target }
   }
+
+  private static let target = Core(origin: Origin("target", #fileID, #line))
 
   private let other = Core(origin: Origin("other", #fileID, #line))
   private static let managers = [Locked(SerialOrder()), Locked(SerialOrder())]
@@ -53,7 +57,7 @@ struct SettlementUnderTest {
   }
 
   private func makeUpstream() -> Upstream {
-    .adopted(other, Probe(-1, isImmediate: true, handlesFailures: true))
+    .adopted(other, Adoption(target: other, share: ProgressShare()))
   }
 
   var observation: String {
@@ -73,8 +77,7 @@ struct SettlementUnderTest {
 
   /// Releases everything, including reference cycles.
   mutating func invalidate() {
-    var reactions = settlement.invalidate().due
-    while reactions.popFirst() != nil {}
+    _ = settlement.invalidate()
   }
 
   mutating func apply(_ event: SettlementEvent) -> String {
@@ -161,13 +164,11 @@ struct SettlementUnderTest {
     return "due \(handOut(effects.due)), " + text(effects)
   }
 
-  private mutating func handOut(_ reactions: DueList) -> [Int] {
-    var (reactions, ids) = (reactions, [Int]())
-    while let reaction = reactions.popFirst() {
+  private mutating func handOut(_ reactions: TinyArray<Reaction>) -> [Int] {
+    reactions.elements.map { reaction in
       handOut(reaction)
-      ids.append(id(reaction))
+      return id(reaction)
     }
-    return ids
   }
 
   private mutating func next() -> String {

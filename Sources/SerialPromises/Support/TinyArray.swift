@@ -1,5 +1,5 @@
 /// A list that needs memory only for its second element.
-struct Few<Element> {
+struct TinyArray<Element> {
   private var first: Element?
   private var rest: [Element] = []
 
