@@ -2,7 +2,7 @@ import SerialqQueue
 import SerialqSystem
 
 // The on-finish and the on-idle command.
-extension Runner {
+extension RunnerSteps {
   /// The timeout of these commands, which delay the next job.
   private static let limit: Int64 = 60_000_000_000
 
@@ -11,7 +11,7 @@ extension Runner {
   /// Records a failure with the job; it has no other effect.
   func run(_ hook: Hook, for id: JobID) throws(Failure) {
     // The job may be forgotten already, because few are kept, or be waiting for its next attempt.
-    guard let job = try current({ $0.job(id) }), job.state.isOver else { return }
+    guard let job = try current().job(id), job.state.isOver else { return }
     try run(hook, for: id, variables(job), log: folder.hookLog)
   }
 
@@ -37,12 +37,12 @@ extension Runner {
   ) throws(Failure) {
     let ending = try perform(hook, variables, log: path)
     guard ending != .exited(0) else { return }
-    try decide { (view, scope) throws(Failure) in
+    try decide { (scope) throws(Failure) in
       if let id {
-        let run = view.queue.job(id)?.run.hookFailed(ending)
+        let run = queue.job(id)?.run.hookFailed(ending)
         if let run { try scope.append([.run(id, run)]) }
       } else {
-        var memory = view.queue.memory
+        var memory = queue.memory
         memory.failOnIdle(ending)
         try scope.append([.queue(memory)])
       }
@@ -54,16 +54,16 @@ extension Runner {
   ) throws(Failure) -> Ending {
     let child: ChildProcess
     do throws(Failure) {
-      let shell = view.withLock { $0.queue.settings.shell }
       child = try patiently(unless: { supervision.isStopped }) { () throws(Failure) in
         try hook.start(
-          in: folder, shell: shell, adding: variables, log: FileDescriptor.open(path, .emptyLog))
+          in: folder, shell: queue.settings.shell, adding: variables,
+          log: FileDescriptor.open(path, .emptyLog))
       }
     } catch {
       return Ending(error)
     }
     var termination = Termination(
-      timeLimit: Clock.monotonic() + Runner.limit, after: supervision.level)
+      timeLimit: Clock.monotonic() + Self.limit, after: supervision.level)
     _ = try supervise(child, &termination)
     return try child.reap()
   }

@@ -38,7 +38,7 @@ package struct LogLimit: Equatable {
   }
 }
 
-extension Runner {
+extension RunnerSteps {
   /// Drops the middle of the log of a job that is over, if it is longer than the limit.
   ///
   /// Call it before the end is recorded, so that all commands see the same log after that. Replaces
@@ -46,13 +46,11 @@ extension Runner {
   /// before a retry, whose output a reader of the file would miss, or while a process that the job left
   /// behind may write to the file. Ignores errors, such as a full disk, and keeps the whole log then.
   func limitLog(of job: Job, ending state: JobState) {
-    guard !job.isRetried(after: state),
-      let limit = view.withLock({ $0.queue.settings.logLimit })
-    else { return }
+    guard !job.isRetried(after: state), let limit = queue.settings.logLimit else { return }
     do throws(Failure) {
       guard try !JobLock.isHeld(job.id, folder) else { return }
       try LogLimit.apply(limit, to: folder.log(job.id), by: folder.newLog) {
-        if UnreadLogs(in: folder).keep(job) { keepsLogs.withLock { $0 = true } }
+        if UnreadLogs(in: folder).keep(job) { keepsLogs = true }
       }
     } catch {
       try? FileSystem.remove(folder.newLog)

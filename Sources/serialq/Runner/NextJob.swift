@@ -1,4 +1,3 @@
-import SerialPromises
 import SerialqQueue
 import SerialqSystem
 
@@ -6,23 +5,21 @@ import SerialqSystem
 //
 // Chooses the job only when its turn has come, so that jobs can be reordered and cancelled until
 // then.
-extension Runner {
-  /// Adds the step; `choice` is what was chosen when the last job ended, nil if nothing was.
-  func addNext(_ choice: Choice? = nil) {
-    add("next job") { [self] () throws(Failure) in
-      guard let (job, before, log) = try begin(choice) else { return finish(nil) }
-      addNext(try run(job, before, log))
-    }
+extension RunnerSteps {
+  /// Runs the next job; returns false if no job is waiting or the runner was stopped.
+  ///
+  /// It has then released its lock.
+  func runNext() throws(Failure) -> Bool {
+    guard let (job, before, log) = try begin() else { return false }
+    choice = try run(job, before, log)
+    return true
   }
 
   /// Chooses the job and records its start before a process exists.
   ///
-  /// Returns nil if no job is waiting or the runner was stopped; the runner has then released its
-  /// lock.
-  private func begin(_ choice: Choice?) throws(Failure) -> (Job, Run, FileDescriptor)? {
-    var chosen = choice
+  private func begin() throws(Failure) -> (Job, Run, FileDescriptor)? {
     while true {
-      let next = if let chosen = chosen.take() { chosen } else { try choose() }
+      let next = if let choice = choice.take() { choice } else { try choose() }
       let due: Int64
       switch next {
       case .idle(let hook, let results, let open):
@@ -58,35 +55,31 @@ extension Runner {
   }
 
   private func choose() throws(Failure) -> Choice {
-    var damaged: [DamagedLine] = []
-    defer { report(damaged) }
+    defer { reportDamage() }
     supervision.drain()
-    return try decide { (view, scope) throws(Failure) in
-      try choose(&view, &scope, &damaged)
-    }
+    return try decide { (scope) throws(Failure) in try choose(&scope) }
   }
 
   /// Call it after the journal's lock is released: the reader of the messages may block.
-  private func report(_ damaged: [DamagedLine]) {
+  private func reportDamage() {
     if let text = damaged.message(in: folder) { say(text) }
+    damaged = []
   }
 
-  private func choose(
-    _ view: inout QueueView, _ scope: inout JournalScope, _ damaged: inout [DamagedLine]
-  ) throws(Failure) -> Choice {
+  private func choose(_ scope: inout JournalScope) throws(Failure) -> Choice {
     if try isLockLost() {
       // Their files stay: another runner may be using those of the same jobs.
-      _ = (takeSpareLock(), prepared.withLock { $0.take() })
+      (spareLock, prepared) = (nil, nil)
       return .lockLost
     }
-    if view.reader.isWorthCompacting {
+    if reader.isWorthCompacting {
       // Compaction is optional, and the disk may be full.
       damaged = (try? scope.compact()) ?? []
-      try view.reader.read()
+      try reader.read()
     }
     while true {
       let clocks = Clock.reading()
-      switch supervision.isStopped ? .nothing : view.queue.next(now: clocks) {
+      switch supervision.isStopped ? .nothing : queue.next(now: clocks) {
       case .run(let job):
         if let due = dueAgain(job, clocks) {
           try scope.flush()
@@ -99,30 +92,28 @@ extension Runner {
           log = try takeFiles(of: job)
         } catch  where error.isShortage {
           let run = job.run.postponed(for: Bytes(error.sentence.utf8), at: clocks.date)
-          try append(job.id, run == job.run ? nil : run, &view, &scope)
+          try append(job.id, run == job.run ? nil : run, &scope)
           return .later(postpone(job.id))
         }
         let started = job.run.started(
-          at: clocks, hasTerminal: view.queue.givesTerminal(to: job),
-          launch: view.queue.settings.launcher.map { Launch(command: $0) })
-        try append(job.id, started, &view, &scope)
-        return .started(view.queue.job(job.id) ?? job, before: job.run, log)
+          at: clocks, hasTerminal: queue.givesTerminal(to: job),
+          launch: queue.settings.launcher.map { Launch(command: $0) })
+        try append(job.id, started, &scope)
+        return .started(queue.job(job.id) ?? job, before: job.run, log)
       case .skip(let job, let because):
         let skipped = job.run.left(.skipped(because: because), at: clocks.date)
-        try append(job.id, skipped, &view, &scope, flush: false)
+        try append(job.id, skipped, &scope, flush: false)
       case .later(let time):
         try scope.flush()
         return .later(time)
       case .nothing:
-        if !supervision.isStopped, view.queue.isIdleHookDue,
-          let hook = view.queue.settings.onIdle
-        {
-          let (results, open) = (view.queue.memory.results, view.queue.openCount)
+        if !supervision.isStopped, queue.isIdleHookDue, let hook = queue.settings.onIdle {
+          let (results, open) = (queue.memory.results, queue.openCount)
           // Before it starts, as for a job: no other runner may run it again.
-          var memory = view.queue.memory
+          var memory = queue.memory
           memory.startOnIdle()
           try scope.append([.queue(memory)])
-          try view.reader.read()
+          try reader.read()
           return .idle(hook, results, open: open)
         }
         // The end of the last job was left to this flush.
@@ -135,16 +126,13 @@ extension Runner {
 
   /// When to try again to start a job; nil if it is not postponed.
   private func dueAgain(_ job: Job, _ now: ClockReading) -> Int64? {
-    let last = postponed.withLock { $0 }
-    return last.flatMap { $0.id == job.id && $0.due > now.monotonic ? $0.due : nil }
+    postponed.flatMap { $0.id == job.id && $0.due > now.monotonic ? $0.due : nil }
   }
 
   private func postpone(_ id: JobID) -> Int64 {
-    postponed.withLock { last in
-      let next = PostponedJob(id, after: last)
-      last = next
-      return next.due
-    }
+    let next = PostponedJob(id, after: postponed)
+    postponed = next
+    return next.due
   }
 
   /// Withdraws the start of a job that has no process yet, because of a shortage that can pass.
@@ -154,12 +142,12 @@ extension Runner {
   private func takeBack(
     _ job: Job, to before: Run, _ shortage: Failure
   ) throws(Failure) -> Bool {
-    try decide { (view, scope) throws(Failure) in
+    try decide { (scope) throws(Failure) in
       let missing = Bytes(shortage.sentence.utf8)
-      guard let current = view.queue.running(job), !current.isCancelRequested,
+      guard let current = queue.running(job), !current.isCancelRequested,
         let run = before.postponed(for: missing, at: Clock.now())
       else { return false }
-      try append(job.id, run, &view, &scope)
+      try append(job.id, run, &scope)
       if let id = JobLock.remove(job, folder) { JobLock.removeFile(of: id, folder) }
       _ = postpone(job.id)
       return true
@@ -168,11 +156,10 @@ extension Runner {
 
   /// Appends a state, which is not nil where the job is in the state before it.
   private func append(
-    _ id: JobID, _ run: Run?, _ view: inout QueueView, _ scope: inout JournalScope,
-    flush: Bool = true
+    _ id: JobID, _ run: Run?, _ scope: inout JournalScope, flush: Bool = true
   ) throws(Failure) {
     guard let run else { return }
-    try view.reader.take(try scope.append([.run(id, run)], flush: flush))
+    try reader.take(try scope.append([.run(id, run)], flush: flush))
   }
 
   /// Runs a job and records its end.
@@ -190,15 +177,14 @@ extension Runner {
       // The disk may be full.
       try? log.writeAll(Bytes("serialq: \(reason)\n".utf8))
     }
-    let hook = view.withLock { $0.queue.settings.onFinish }
+    let hook = queue.settings.onFinish
     let now = Clock.now()
     let isStopped = termination.isStopped || isSignaledToo(process, termination)
-    let isInterrupted = isStopped && interruptsJob
+    let isInterrupted = isStopped && supervision.interruptsJob
     let state = ending?.state(because: termination.cause) ?? .interrupted
     limitLog(of: job, ending: isInterrupted ? .interrupted : state)
     var next: Choice?
-    var damaged: [DamagedLine] = []
-    defer { report(damaged) }
+    defer { reportDamage() }
     supervision.drain()
     // The job itself writes its log, so no failed write shows that output is missing.
     let unlogged = log.isDiskFull ? Bytes("its disk was full when the job ended") : nil
@@ -212,9 +198,9 @@ extension Runner {
       guard let ending else { return (.cancelled, now) }
       let suspended = current.running?.suspension.total(at: ended) ?? 0
       return (.ended(ending, cause, duration: max(0, ended - begun - suspended)), now)
-    } next: { (view, scope) throws(Failure) in
+    } next: { (scope) throws(Failure) in
       guard hook == nil else { return }
-      next = try choose(&view, &scope, &damaged)
+      next = try choose(&scope)
     }
     // Not before: that it is a child of this process shows another runner, after the file of the runner lock
     // was removed, that this one records the end.
@@ -230,7 +216,7 @@ extension Runner {
   /// job could start.
   private func isSignaledToo(_ ending: Ending, _ termination: Termination) -> Bool {
     guard ending != .exited(0), termination.cause == .itself else { return false }
-    hearSignals()
+    supervision.hearSignals()
     return supervision.isStopped
   }
 
@@ -252,9 +238,9 @@ extension Runner {
       try log.writeAll(Bytes("serialq: \(error.sentence)\n".utf8))
       return (Ending(error), nil, termination)
     }
-    postponed.withLock { $0 = nil }
+    postponed = nil
     reportProcess(child.pid, of: job)
-    if let next = view.withLock({ $0.queue.firstWaiting }), !next.hasRun { prepare(next) }
+    if let next = queue.firstWaiting, !next.hasRun { prepare(next) }
     let ending = try supervise(child, of: job, &termination)
     if let keeper { try finish(keeper, log) }
     return (ending, child, termination)
@@ -267,7 +253,7 @@ extension Runner {
     _ job: Job, _ log: FileDescriptor
   ) throws(Failure) -> (ChildProcess, keeper: ChildProcess?) {
     // Taken first: closed at the end of this function, also after an error.
-    let lock = prepared.withLock { $0.take() }?.lock
+    let lock = prepared.take()?.lock
     let input = try folder.openInput(of: job)
     var process = try process(of: job)
     process.streams = .files(input: input, output: log)
@@ -297,7 +283,7 @@ extension Runner {
   /// The process that executes a job, without its streams: its own, or the launcher's.
   private func process(of job: Job) throws(Failure) -> JobProcess {
     var process = JobProcess(
-      command: job.command, shell: view.withLock { $0.queue.settings.shell },
+      command: job.command, shell: queue.settings.shell,
       environment: [], directory: job.context.directory, umask: job.context.umask)
     var variables = folder.variables(of: job.id)
     if let launch = job.execution?.launch {
@@ -305,9 +291,7 @@ extension Runner {
       variables = try Launch.prepare(job, in: folder, words: words.count)
       process.command = .arguments(launch.arguments(for: words))
     }
-    process.environment = try environments.withLock { (environments) throws(Failure) in
-      try environments.load(job.context.environment, adding: variables)
-    }
+    process.environment = try environments.load(job.context.environment, adding: variables)
     return process
   }
 
@@ -324,14 +308,14 @@ extension Runner {
   /// Acquires the lock and opens the log of a job that is about to start, unless both are prepared;
   /// returns the log.
   private func takeFiles(of job: Job) throws(Failure) -> FileDescriptor {
-    if let ready = prepared.withLock({ $0 }), ready.id == job.id, !job.hasRun {
+    if let ready = prepared, ready.id == job.id, !job.hasRun {
       return ready.log
     }
     removePrepared()
     let (lock, log) = try folder.remakingParts { () throws(Failure) in
-      (try JobLock.take(job.id, spare: takeSpareLock(), folder), try makeLog(of: job))
+      (try JobLock.take(job.id, spare: spareLock.take(), folder), try makeLog(of: job))
     }
-    prepared.withLock { $0 = PreparedJob(id: job.id, lock: lock, log: log) }
+    prepared = PreparedJob(id: job.id, lock: lock, log: log)
     return log
   }
 
@@ -344,7 +328,7 @@ extension Runner {
     let path = folder.log(job.id)
     if job.retriesUsed > 0 { return try FileDescriptor.open(path, .log) }
     if job.hasRun {
-      if UnreadLogs(in: folder).keep(job) { keepsLogs.withLock { $0 = true } }
+      if UnreadLogs(in: folder).keep(job) { keepsLogs = true }
       try FileSystem.remove(path)
     }
     return try FileDescriptor.open(path, .emptyLog)
@@ -355,8 +339,8 @@ extension Runner {
   /// Not flushed: a process does not survive a reboot either. Ignores errors: a running job must
   /// not be left without supervision.
   private func reportProcess(_ pid: Int32, of job: Job) {
-    try? decide { (view, scope) throws(Failure) in
-      try append(job.id, view.queue.running(job)?.run.spawned(pid), &view, &scope, flush: false)
+    try? decide { (scope) throws(Failure) in
+      try append(job.id, queue.running(job)?.run.spawned(pid), &scope, flush: false)
     }
   }
 }

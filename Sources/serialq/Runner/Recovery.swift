@@ -1,14 +1,14 @@
 import SerialqQueue
 import SerialqSystem
 
-extension Runner {
+extension RunnerSteps {
   /// Recovers jobs that an earlier runner started and whose end it did not record.
   ///
   /// Waits for a job whose processes are alive, so that two jobs never run at once. The exit status
   /// of such a job is lost: it is marked as interrupted, and retried only if it has automatic
   /// retries. Followers report it like any other end.
   func recover() throws(Failure) {
-    for job in try current({ queue in queue.running.compactMap(queue.job) }) {
+    for job in try current().running.compactMap({ queue.job($0) }) {
       try waitForRunner(of: job)
       guard try isOrphan(job) else { continue }
       let termination = try waitForOrphan(job)
@@ -18,7 +18,7 @@ extension Runner {
       // It still copies the last output.
       try KeeperProcess.finishOrphan(job.id, self)
       let (known, launch) = self.end(of: job, process: nil)
-      let outcome = end(of: try current { $0.job(job.id) } ?? job, termination, known).0
+      let outcome = end(of: try current().job(job.id) ?? job, termination, known).0
       limitLog(of: job, ending: outcome.state)
       try record(of: job, launch, flush: true) { end(of: $0, termination, known) }
     }
@@ -28,11 +28,11 @@ extension Runner {
   /// Waits while the runner that started the job is alive, which records its end: the file of its lock
   /// was removed.
   private func waitForRunner(of job: Job) throws(Failure) {
-    guard let runner = JobLock.runner(of: try current { $0.job(job.id) } ?? job, folder),
+    guard let runner = JobLock.runner(of: try current().job(job.id) ?? job, folder),
       let descriptor = runner.descriptor
     else { return }
     say("serialq: job \(job.id) belongs to a runner whose lock file was removed; waiting for it")
-    try whileWaiting { () throws(Failure) in
+    try supervision.whileBlocked { () throws(Failure) in
       while try isOrphan(job) {
         if try supervision.waitForChange(until: nil, orFor: descriptor)[0] { break }
         supervision.drain()
@@ -44,7 +44,7 @@ extension Runner {
   /// Whether this runner has to record the end of the attempt.
   private func isOrphan(_ job: Job) throws(Failure) -> Bool {
     guard !supervision.isStopped || JobLock.runner(of: job, folder) == nil else { return false }
-    return try current { $0.running(job) != nil }
+    return try current().running(job) != nil
   }
 
   /// Removes the lock files that killed runners left; ignores errors, because they are harmless.
@@ -119,7 +119,7 @@ extension Runner {
     var delivery = SignalDelivery(to: job, in: folder) {
       (try? JobLock.groups(of: job, folder))?.first
     }
-    try whileWaiting { () throws(Failure) in
+    try supervision.whileBlocked { () throws(Failure) in
       try wait(for: .orphan, of: job, free, lock, &termination, &delivery)
     }
     return termination
@@ -133,12 +133,12 @@ extension Runner {
     let shown = left.prefix(3).map(\.text) + (left.count > 3 ? ["\(left.count - 3) more"] : [])
     let text = shown.joined(separator: "; ")
     let processes = Bytes(text.utf8)
-    guard try current({ $0.job(job.id)?.execution?.left }) != processes else { return }
+    guard try current().job(job.id)?.execution?.left != processes else { return }
     let verb = isEnding ? "end" : "suspend"
     do throws(Failure) {
-      let isNews = try decide { (view, scope) throws(Failure) in
+      let isNews = try decide { (scope) throws(Failure) in
         // The job may have been continued since the search.
-        guard let current = view.queue.running(job), isEnding || current.suspendedSince != nil,
+        guard let current = queue.running(job), isEnding || current.suspendedSince != nil,
           let run = current.run.left(processes)
         else { return false }
         try scope.append([.run(job.id, run)])

@@ -7,25 +7,61 @@ final class Supervision: Sendable {
   private let watch: FileWatch
   private let stopped: WakeUpPipe
   private let adoption = Adoption()
-  private let stop = Locked(Termination.Stop.no)
+  private let state = Locked(State())
   private let willWait: @Sendable () -> Void
+  private let wasStopped: @Sendable () -> Void
 
-  /// Calls `willWait` before each wait.
-  init(_ folder: QueueFolder, willWait: @escaping @Sendable () -> Void) throws(Failure) {
-    self.willWait = willWait
+  private struct State {
+    var level = Termination.Stop.no
+    var interruptsJob = true
+    var isBlocked = false
+    /// Not retained: their owner, whom they call, retains the runner.
+    weak var signals: StopSignals?
+  }
+
+  /// Calls `willWait` before each wait, and `wasStopped` if a stop finds the runner blocked.
+  init(
+    _ folder: QueueFolder, willWait: @escaping @Sendable () -> Void,
+    wasStopped: @escaping @Sendable () -> Void
+  ) throws(Failure) {
+    (self.willWait, self.wasStopped) = (willWait, wasStopped)
     watch = try FileWatch(folders: [folder.path])
     stopped = try WakeUpPipe()
   }
 
   /// Requests a stop, from any thread; the second request is immediate.
-  func requestStop(_ level: Termination.Stop) {
-    stop.withLock { $0 = max($0, level) }
+  func requestStop(_ level: Termination.Stop, cancelsJob: Bool = false) {
+    state.withLock { state in
+      if cancelsJob { state.interruptsJob = false }
+      state.level = max(state.level, level)
+    }
     stopped.wake()
   }
 
-  var level: Termination.Stop { stop.withLock { $0 } }
+  var level: Termination.Stop { state.withLock { $0.level } }
 
   var isStopped: Bool { level != .no }
+
+  /// Whether a job that ends because of a stop is interrupted, not cancelled.
+  var interruptsJob: Bool { state.withLock { $0.interruptsJob } }
+
+  /// Sets the signals that request a stop.
+  func heed(_ signals: StopSignals) { state.withLock { $0.signals = signals } }
+
+  /// Returns when every signal to stop that was sent before has been heard.
+  func hearSignals() { state.withLock { $0.signals }?.catchUp() }
+
+  /// Whether the runner waits for another process, possibly forever.
+  var isBlocked: Bool { state.withLock { $0.isBlocked } }
+
+  /// Waits for another process, possibly forever.
+  func whileBlocked(_ wait: () throws(Failure) -> Void) throws(Failure) {
+    state.withLock { $0.isBlocked = true }
+    // The stop can have come just before; its caller must check again.
+    if isStopped { wasStopped() }
+    defer { state.withLock { $0.isBlocked = false } }
+    try wait()
+  }
 
   /// Wakes the waiting thread, from any thread.
   func wake() { stopped.wake() }
@@ -53,7 +89,7 @@ final class Supervision: Sendable {
   }
 }
 
-extension Runner {
+extension RunnerSteps {
   /// The end for which a runner waits.
   enum Awaited {
     /// The end of a child of the runner.

@@ -40,18 +40,18 @@ package enum KeeperProcess {
   }
 
   /// Ends the keeper of a job whose runner died and which is gone, and waits for it.
-  static func finishOrphan(_ id: JobID, _ runner: Runner) throws(Failure) {
-    guard let lock = try FileDescriptor.openIfThere(runner.folder.keeperLock(id), .readWrite)
+  static func finishOrphan(_ id: JobID, _ steps: RunnerSteps) throws(Failure) {
+    guard let lock = try FileDescriptor.openIfThere(steps.folder.keeperLock(id), .readWrite)
     else { return }
     if try lock.tryLock() { return lock.unlock() }
-    if let (pid, keeper) = KeeperLock.keeper(id, runner.folder) {
+    if let (pid, keeper) = KeeperLock.keeper(id, steps.folder) {
       _ = keeper.send(signal)
       // Only then: a debugger or sanitizer that is about to stop the process would miss the stop.
       if ProcessStatus.of(pid)?.isSuspended == true { _ = keeper.send(SIGCONT) }
     }
-    let free = try runner.patiently { () throws(Failure) in try Notice(ofRelease: lock) }
-    while try !runner.supervision.waitForChange(until: nil, orFor: free.descriptor)[0] {
-      runner.supervision.drain()
+    let free = try steps.patiently { () throws(Failure) in try Notice(ofRelease: lock) }
+    while try !steps.supervision.waitForChange(until: nil, orFor: free.descriptor)[0] {
+      steps.supervision.drain()
     }
   }
 }
