@@ -40,7 +40,7 @@ package struct BackgroundRunner: Sendable {
       let name = folder.name.text
       throw Failure(
         "queue \(name)", "no runner could be started: \(error.sentence)",
-        next: "Its jobs are waiting. Run them here: \(serialq) run\(QueueName.option(for: name))")
+        next: "Its jobs are waiting. Run them here: \(advised("run", in: name))")
     }
   }
 

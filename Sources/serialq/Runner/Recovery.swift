@@ -158,12 +158,11 @@ extension RunnerSteps {
   private func reportOrphan(_ job: Job) {
     let group = (try? JobLock.groups(of: job, folder))?.first
     let process = group.map { " (process group \($0))" } ?? ""
-    let option = QueueName.option(for: folder.name.text)
     say(
       """
       serialq: job \(job.id)\(process) is still running after its runner died; waiting for it \
       to end
-      To end it: \(serialq) cancel\(option) \(job.id)
+      To end it: \(advised("cancel", in: folder.name.text)) \(job.id)
       """)
   }
 

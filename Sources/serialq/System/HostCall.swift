@@ -64,13 +64,3 @@ extension HostCall {
     }
   }
 }
-
-/// How the user calls this program, for the commands that messages advise.
-///
-/// Words for another machine are also checked on this one.
-package let serialq: String = {
-  let host = HostCall.own?.host ?? HostCall.option(in: (try? Machine.arguments()) ?? [])
-  // An empty one is this machine.
-  return host.flatMap { $0.isEmpty ? nil : $0 }.map { "serialq --host \(ShellQuote.word($0))" }
-    ?? "serialq"
-}()

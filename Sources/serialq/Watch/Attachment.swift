@@ -47,7 +47,8 @@ package struct Attachment {
   ) throws(Failure) {
     guard let mode = TerminalMode(of: STDIN_FILENO) else {
       throw Failure(
-        "standard input", "it is not a terminal", next: "Follow the output with: \(serialq) log -f")
+        "standard input", "it is not a terminal",
+        next: "Follow the output with: \(advised("log")) -f")
     }
     self.socket = socket
     self.id = id
@@ -152,10 +153,10 @@ package struct Attachment {
       return []
     }
     isSuspended.toggle()
-    let option = QueueName.option(for: reader.folder.name.text)
+    let resume = advised("resume", in: reader.folder.name.text)
     return [
       isSuspended
-        ? "serialq: job \(id) is suspended; continue it: \(serialq) resume\(option)"
+        ? "serialq: job \(id) is suspended; continue it: \(resume)"
         : "serialq: job \(id) continues"
     ]
   }

@@ -69,7 +69,9 @@ package struct Waiting {
     for id in ids where queue.job(id) == nil {
       throw Failure(
         "job \(id)", "it was removed during the wait",
-        next: "The job had ended. Wait before running \(serialq) clean, or set keep to more jobs.")
+        next: """
+          The job had ended. Wait before running \(advised("clean")), or set keep to more jobs.
+          """)
     }
     if !isDone, !queue.suspended.isEmpty { throw queue.blocked(named: queueName) }
     if isOver || isDone {
@@ -128,15 +130,16 @@ package struct Waiting {
   }
 
   private func brokenRunner() -> Failure {
-    let last = folder.runnerSaid
+    let (name, last) = (folder.name.text, folder.runnerSaid)
     var said = last.map { "; its log says: \($0)" } ?? ""
-    let option = QueueName.option(for: folder.name.text)
-    var next = "Try it in the foreground: \(serialq) run\(option)"
+    var next = "Try it in the foreground: \(advised("run", in: name))"
     if last == nil, let fault = logFault() {
       said = ", and cannot write its log: \(fault.sentence)"
-      next = "The jobs stay in the queue. When that is fixed, continue: \(serialq) start\(option)"
+      next = """
+        The jobs stay in the queue. When that is fixed, continue: \(advised("start", in: name))
+        """
     }
-    return Failure("queue \(folder.name.text)", "its runner ends repeatedly\(said)", next: next)
+    return Failure("queue \(name)", "its runner ends repeatedly\(said)", next: next)
   }
 
   /// Why a runner cannot write a message to its log, as on a full disk; nil if it can.
@@ -158,11 +161,11 @@ extension Queue {
     if let job = suspended.first {
       return Failure(
         "queue \(name)", "job \(job.id) is suspended",
-        next: "Continue it with: \(serialq) resume\(QueueName.option(for: name))")
+        next: "Continue it with: \(advised("resume", in: name))")
     }
     return Failure(
       "queue \(name)", "it is paused\(because); jobs waiting: \(count(.waiting))",
-      next: "Resume it with: \(serialq) resume\(QueueName.option(for: name))",
+      next: "Resume it with: \(advised("resume", in: name))",
       code: because.isEmpty ? .cannot : .jobFailed)
   }
 }

@@ -66,7 +66,7 @@ enum Invocation {
     if let other = CommandTable.otherWords.first(where: { $0.words.contains(first.text) }) {
       throw Failure(
         first.text, "unknown \(isOption ? "option" : "command"); did you mean \(other.meant)?",
-        next: "See: \(serialq) help \(other.command)")
+        next: "See: \(advised("help")) \(other.command)")
     }
     guard !isOption else { return (.status, words[...]) }
     let names = CommandName.allCases.flatMap(\.names)
@@ -74,7 +74,8 @@ enum Invocation {
     throw Failure(
       first.isEmpty ? "''" : Visible.text(first), "unknown command\(question)",
       next: question.isEmpty
-        ? "To queue it as a job: \(serialq) add ...; see: \(serialq) help" : "See: \(serialq) help")
+        ? "To queue it as a job: \(advised("add")) ...; see: \(advised("help"))"
+        : "See: \(advised("help"))")
   }
 
   private static func queue(_ words: ParsedArguments, _ variable: Bytes?) throws(Failure) -> String

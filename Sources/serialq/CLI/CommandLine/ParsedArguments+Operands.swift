@@ -19,7 +19,7 @@ extension ParsedArguments {
       throw Failure(
         command.name.rawValue, "no job is given",
         next: """
-          Give ids or labels\(others.isEmpty ? "" : ", or \(others)"); \(serialq) list shows them.
+          Give ids or labels\(others.isEmpty ? "" : ", or \(others)"); \(advised("list")) shows them.
           """)
     }
     return JobSelection(operands)

@@ -1,3 +1,4 @@
+import SerialqQueue
 import SerialqSystem
 
 /// The arguments of a command, split into options and operands but not yet interpreted.
@@ -129,6 +130,6 @@ struct ParsedArguments {
   }
 
   func misused(_ what: String, _ why: String) -> Failure {
-    Failure(what, why, next: "See: \(serialq) help \(command.name.rawValue)")
+    Failure(what, why, next: "See: \(advised("help")) \(command.name.rawValue)")
   }
 }

@@ -41,8 +41,8 @@ extension AckCommand: Subcommand {
         throw Failure(
           "job \(job.id)", "it did not fail and was not skipped: it \(job.outcomeText)",
           next: """
-            Nothing was acknowledged. List what can be: serialq \
-            list\(QueueName.option(for: self.queue)) --open
+            Nothing was acknowledged. List what can be: \
+            \(advised("list", in: self.queue)) --open
             """)
       }
       let open = jobs.filter(\.isOpen)

@@ -49,7 +49,7 @@ extension AddCommand: Subcommand {
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
     guard let source = try JobSource.parse(words) else {
       throw Failure(
-        "add", "no command is given", next: "For example: \(serialq) add 'make && make test'")
+        "add", "no command is given", next: "For example: \(advised("add")) 'make && make test'")
     }
     // As from a variable that is not set: all such calls would be one.
     if words.value(.key)?.isEmpty == true { throw words.misused("--key ''", "a key is not empty") }
@@ -76,8 +76,7 @@ extension AddCommand: Subcommand {
       session.output.result("\(text)\n")
     }
     if added.isPaused, startsRunner { session.reportPaused(job.queue) }
-    let option = QueueName.option(for: job.queue)
-    let next = "See: \(serialq) status\(option)"
+    let next = "See: \(advised("status", in: job.queue))"
     if let failure = added.failure { throw failure.after(queued(ids), next: next) }
     do throws(Failure) {
       try session.output.flush()

@@ -175,7 +175,7 @@ struct Adding {
       return try queue.ranges(of: options.after, in: name)
     } catch {
       throw error.adding(
-        "Nothing was queued. See the jobs: \(serialq) list\(QueueName.option(for: name))")
+        "Nothing was queued. See the jobs: \(advised("list", in: name))")
     }
   }
 

@@ -61,7 +61,7 @@ extension AttachCommand: Subcommand {
     guard input.isTerminal, session.traits.isTerminal else {
       throw Failure(
         "attach", "standard input and standard output must be a terminal",
-        next: "Follow the output: \(serialq) log\(QueueName.option(for: queue)) -f \(job.id)")
+        next: "Follow the output: \(advised("log", in: queue)) -f \(job.id)")
     }
     try refuse(job, of: found)
     let mark = try session.willWait("attach", for: job.id, found, folder)
@@ -74,18 +74,17 @@ extension AttachCommand: Subcommand {
     if !job.isEmpty { return try queue.job(job, in: self.queue) }
     if let job = queue.running.first.flatMap(queue.job) { return job }
     if let job = queue.waiting.first(where: queue.givesTerminal) { return job }
-    let option = QueueName.option(for: self.queue)
     throw Failure(
       "attach", "no job of queue \(self.queue) runs, and none with a terminal waits",
       next: (queue.jobs.isEmpty ? session.queuesWithJobs() : nil)
-        ?? "Add one with: \(serialq) add\(option) -t")
+        ?? "Add one with: \(advised("add", in: self.queue)) -t")
   }
 
   private func refuse(_ job: Job, of queue: Queue) throws(Failure) {
     guard job.state.isOver else { return try queue.requireTerminal(of: job, named: self.queue) }
     throw Failure(
       "job \(job.id)", "it \(job.outcomeText)",
-      next: "See its output: \(serialq) log\(QueueName.option(for: self.queue)) \(job.id)")
+      next: "See its output: \(advised("log", in: self.queue)) \(job.id)")
   }
 }
 
@@ -94,12 +93,11 @@ extension Queue {
   func requireTerminal(of job: Job, named name: String) throws(Failure) {
     let isRunning = job.state == .running
     guard !(isRunning ? job.hadTerminal : givesTerminal(to: job)) else { return }
-    let option = QueueName.option(for: name)
     throw Failure(
       "job \(job.id)", isRunning ? "it has no terminal" : "it will have no terminal",
       next: """
-        Follow its output: \(serialq) log\(option) -f \(job.id)
-        A job has one if it is added with: \(serialq) add\(option) -t
+        Follow its output: \(advised("log", in: name)) -f \(job.id)
+        A job has one if it is added with: \(advised("add", in: name)) -t
         """)
   }
 }

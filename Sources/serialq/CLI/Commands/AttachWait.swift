@@ -52,8 +52,6 @@ struct AttachWait {
 
   private var queue: Queue { reader.queue }
   private var queueName: String { folder.name.text }
-  private var option: String { QueueName.option(for: queueName) }
-
   mutating func run(in session: inout Session) throws(Failure) -> ExitCode {
     while true {
       drain()
@@ -174,7 +172,7 @@ struct AttachWait {
     if let limit = keeperLimit, limit <= now {
       throw Failure(
         "the terminal of job \(id)", "its keeper accepts no connection",
-        next: "The output says why: \(serialq) log\(option) \(id)")
+        next: "The output says why: \(advised("log", in: queueName)) \(id)")
     }
     keeperLimit = keeperLimit ?? now + Self.patience
     deadline = keeperLimit
@@ -191,7 +189,7 @@ struct AttachWait {
     if let limit = endLimit, limit <= now {
       throw Failure(
         "the terminal of job \(id)", "it is gone: its keeper was killed, and the job was hung up",
-        next: "Follow the output: \(serialq) log\(option) -f \(id)")
+        next: "Follow the output: \(advised("log", in: queueName)) -f \(id)")
     }
     endLimit = endLimit ?? now + Self.patience
     deadline = endLimit

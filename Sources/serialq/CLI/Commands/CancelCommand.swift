@@ -69,14 +69,13 @@ extension CancelCommand: Subcommand {
     let waiting = jobs.filter { $0.state == .waiting }
     if !waiting.isEmpty { session.confirm("serialq: cancelled \(waiting.text)") }
     guard let job = jobs.first(where: { $0.state == .running }) else { return .success }
-    let option = QueueName.option(for: self.queue)
-    let kill = "End it at once: \(serialq) cancel\(option) --signal KILL \(job.id)"
+    let kill = "End it at once: \(advised("cancel", in: self.queue)) --signal KILL \(job.id)"
     session.confirm(
       """
       serialq: job \(job.id) is \(job.isCancelRequested ? "already " : "")being ended \
       with \(SignalName.of(signal))\
       \(signal == SIGKILL ? "" : ", and with SIGKILL after 10 seconds\n\(kill)")
-      Wait for its end: \(serialq) wait\(option) \(job.id)
+      Wait for its end: \(advised("wait", in: self.queue)) \(job.id)
       """)
     return .success
   }
@@ -97,8 +96,8 @@ extension CancelCommand: Subcommand {
         throw Failure(
           "job \(job.id)", "it has finished: it \(job.outcomeText)",
           next: """
-            Nothing was cancelled. List the jobs: \(serialq) \
-            list\(QueueName.option(for: self.queue)) --state waiting
+            Nothing was cancelled. List the jobs: \
+            \(advised("list", in: self.queue)) --state waiting
             """)
       }
       return jobs

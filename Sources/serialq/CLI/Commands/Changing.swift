@@ -28,11 +28,10 @@ extension Session {
       do throws(Failure) {
         try then(folder, changes.queue)
       } catch {
-        let option = QueueName.option(for: name)
         throw changes.entries.isEmpty
           ? error
           : error.after(
-            "The queue is changed despite this error.", next: "Run it: \(serialq) run\(option)")
+            "The queue is changed despite this error.", next: "Run it: \(advised("run", in: name))")
       }
       return result
     }
@@ -106,7 +105,7 @@ extension Session {
   func noJobs(in name: String) -> Failure {
     Failure(
       "queue \(name)", "it has no jobs",
-      next: queuesWithJobs() ?? "Add one with: \(serialq) add\(QueueName.option(for: name))")
+      next: queuesWithJobs() ?? "Add one with: \(advised("add", in: name))")
   }
 
   /// Reports that a queue has no jobs, and which queues have some: its name may be mistyped.
@@ -130,7 +129,7 @@ extension Session {
     }
     guard !names.isEmpty else { return nil }
     let shown = names.prefix(10).map(\.text).joined(separator: ", ")
-    let rest = names.count > 10 ? " and \(names.count - 10) more; see: \(serialq) queues" : ""
+    let rest = names.count > 10 ? " and \(names.count - 10) more; see: \(advised("queues"))" : ""
     return shown + rest
   }
 
@@ -139,13 +138,13 @@ extension Session {
     output.message(
       """
       serialq: queue \(queue) is paused: it starts no job
-      Resume it with: \(serialq) resume\(QueueName.option(for: queue))
+      Resume it with: \(advised("resume", in: queue))
       """)
   }
 
   /// Suggests the command that shows why a job failed.
   func suggestLog(_ id: JobID, in queue: String) {
-    output.message("Output of job \(id): \(serialq) log\(QueueName.option(for: queue)) \(id)")
+    output.message("Output of job \(id): \(advised("log", in: queue)) \(id)")
   }
 
   /// Reports success on a terminal only; scripts use the exit code.
@@ -163,7 +162,7 @@ extension Queue {
     let rest = waiting == 0 ? "" : "; \(waiting) \(waiting == 1 ? "waits" : "wait")"
     return Failure(
       "queue \(name)", "no job is \(state)\(rest)",
-      next: "Nothing was changed. See the jobs: \(serialq) list\(QueueName.option(for: name))")
+      next: "Nothing was changed. See the jobs: \(advised("list", in: name))")
   }
 }
 

@@ -79,21 +79,21 @@ extension CleanCommand: Subcommand {
         guard !ids.isEmpty else { throw error }
         throw error.adding(
           """
-          The jobs are removed despite this error. To compact the journal, try again: serialq \
-          clean\(QueueName.option(for: self.queue))
+          The jobs are removed despite this error. To compact the journal, try again: \
+          \(advised("clean", in: self.queue))
           """)
       }
       let kept = all || onlyFailed || !self.jobs.isEmpty ? 0 : reader.queue.openCount
       return (jobs.count, kept, damaged)
     }
     session.report(damaged, in: folder)
-    let option = QueueName.option(for: self.queue)
     session.confirm("serialq: removed \(forgotten) \(forgotten == 1 ? "job" : "jobs")")
     if kept > 0 {
       session.output.message(
         """
         serialq: kept \(kept) open \(kept == 1 ? "job" : "jobs")
-        List them: \(serialq) list\(option) --open; remove them: \(serialq) clean\(option) --all
+        List them: \(advised("list", in: self.queue)) --open; remove them: \
+        \(advised("clean", in: self.queue)) --all
         """)
     }
     return .success
@@ -107,10 +107,11 @@ extension CleanCommand: Subcommand {
     }
     if !self.jobs.isEmpty { jobs = try queue.jobs(self.jobs, in: self.queue) }
     if let job = jobs.first(where: { !$0.state.isOver }) {
-      let option = QueueName.option(for: self.queue)
       throw Failure(
         "job \(job.id)", "it has not finished: it \(job.outcomeText)",
-        next: "Nothing was removed. Cancel it first: \(serialq) cancel\(option) \(job.id)")
+        next: """
+          Nothing was removed. Cancel it first: \(advised("cancel", in: self.queue)) \(job.id)
+          """)
     }
     if let limit { jobs = jobs.filter { $0.overSince.microseconds < limit } }
     return jobs.ids(excludingLatest: keep ?? 0)

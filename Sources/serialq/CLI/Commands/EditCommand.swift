@@ -114,28 +114,28 @@ extension EditCommand: Subcommand {
   /// Refuses a running job.
   private func refuseRunning(_ job: Job) throws(Failure) {
     guard job.state == .running else { return }
-    let option = QueueName.option(for: self.queue)
     throw Failure(
       "job \(job.id)", "it is running",
       next: """
-        Nothing was changed. Edit it after its end, or end it: \(serialq) cancel\(option) \(job.id)
+        Nothing was changed. Edit it after its end, or end it: \
+        \(advised("cancel", in: queue)) \(job.id)
         """)
   }
 
   /// Refuses a job that is not as it was when the editor was opened.
   private func refuseChanged(_ job: Job, _ now: Job) throws(Failure) {
-    let option = QueueName.option(for: self.queue)
     if job.state == .waiting, now.state != .waiting {
       throw Failure(
         "job \(job.id)", "it is not waiting: it \(now.outcomeText)",
-        next:
-          "Nothing was changed. Edit it again to queue it again: \(serialq) edit\(option) \(job.id)"
-      )
+        next: """
+          Nothing was changed. Edit it again to queue it again: \
+          \(advised("edit", in: queue)) \(job.id)
+          """)
     }
     guard now.command != job.command || now.state != job.state else { return }
     throw Failure(
       "job \(job.id)", "another process has changed it in the meantime",
-      next: "Nothing was changed. Check it and try again: \(serialq) show\(option) \(job.id)")
+      next: "Nothing was changed. Check it and try again: \(advised("show", in: queue)) \(job.id)")
   }
 
   /// The command from the editor; nil if it is unchanged.

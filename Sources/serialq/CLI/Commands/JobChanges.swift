@@ -94,21 +94,21 @@ extension JobChanges {
       last == job.id ? "it cannot run after itself" : "job \(last) was added later than it"
     throw Failure(
       "job \(job.id)", why,
-      next:
-        "Nothing was changed. --after takes jobs that were added before: \(serialq) list\(option)")
+      next: """
+        Nothing was changed. --after takes jobs that were added before: \
+        \(advised("list", in: options.queue))
+        """)
   }
 
   private func hasInput(_ id: JobID) -> Failure {
     Failure(
       "job \(id)", "its standard input is a file, and so no terminal",
-      next: "Nothing was changed. See the file: \(serialq) show\(option) \(id)")
+      next: "Nothing was changed. See the file: \(advised("show", in: options.queue)) \(id)")
   }
 
   func refusal(of id: JobID, _ why: String) -> Failure {
     Failure(
       "the command of job \(id)", why,
-      next: "Nothing was changed. To cancel the job: \(serialq) cancel\(option) \(id)")
+      next: "Nothing was changed. To cancel the job: \(advised("cancel", in: options.queue)) \(id)")
   }
-
-  private var option: String { QueueName.option(for: options.queue) }
 }

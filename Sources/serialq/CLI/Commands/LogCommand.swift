@@ -94,7 +94,7 @@ extension LogCommand: Subcommand {
   private func printLog(
     of job: Job, in folder: QueueFolder, from start: Follower.Start?, _ session: inout Session
   ) throws(Failure) {
-    let (id, option) = (job.id, QueueName.option(for: folder.name.text))
+    let id = job.id
     if let text = job.unloggedText { session.output.message("serialq: job \(id): \(text)") }
     if let start, !job.state.isOver {
       // All of what is written after this call.
@@ -105,7 +105,7 @@ extension LogCommand: Subcommand {
     if job.state == .waiting, !job.hasRun {
       throw Failure(
         "the log of job \(id)", "it has not run yet",
-        next: "Wait for it: \(serialq) log\(option) -f \(id)")
+        next: "Wait for it: \(advised("log", in: folder.name.text)) -f \(id)")
     }
     if job.hasRun, job.state == .skipped {
       session.output.message(
@@ -130,7 +130,9 @@ extension LogCommand: Subcommand {
     guard try !log.printOnce(to: &session.output, lines: lines), job.hasRun else { return }
     throw Failure(
       "the log of job \(id)", "its file \(folder.log(id).text) was removed",
-      next: "Its output is lost. What is known of it: \(serialq) show\(option) \(id)")
+      next: """
+        Its output is lost. What is known of it: \(advised("show", in: folder.name.text)) \(id)
+        """)
   }
 
   /// The job that is running or ran last.
@@ -140,7 +142,7 @@ extension LogCommand: Subcommand {
       let others = found?.jobs.isEmpty ?? true ? session.queuesWithJobs() : nil
       throw Failure(
         "log", "queue \(queue) has no job that has run",
-        next: others ?? "Follow them: \(serialq) log\(QueueName.option(for: queue)) -f")
+        next: others ?? "Follow them: \(advised("log", in: queue)) -f")
     }
     return job.id
   }
@@ -157,7 +159,7 @@ extension LogCommand: Subcommand {
     if hasWork { return try session.follow(in: queues, lines: lines, isRaw: isRaw) }
     switch queues {
     case .all:
-      session.output.message("serialq: no queue has anything to follow; see: \(serialq) queues")
+      session.output.message("serialq: no queue has anything to follow; see: \(advised("queues"))")
     case .one(let name):
       if !hasJobs, let others = session.queuesWithJobs() {
         session.output.message("serialq: queue \(name) is empty\n\(others)")
@@ -165,7 +167,7 @@ extension LogCommand: Subcommand {
         session.output.message(
           """
           serialq: queue \(name) has nothing to follow; list its jobs: \
-          \(serialq) list\(QueueName.option(for: name))
+          \(advised("list", in: name))
           """)
       }
     }

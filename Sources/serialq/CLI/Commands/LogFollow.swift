@@ -67,7 +67,7 @@ extension Session {
     output.message(
       """
       serialq: queue \(name) has no active runner; start one with: \
-      \(serialq) start\(QueueName.option(for: name))
+      \(advised("start", in: name))
       """)
   }
 }

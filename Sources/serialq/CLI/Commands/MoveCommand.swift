@@ -90,9 +90,10 @@ extension MoveCommand: Subcommand {
   }
 
   private func failure(_ what: String, _ why: String) -> Failure {
-    let option = QueueName.option(for: self.queue)
-    return Failure(
+    Failure(
       what, why,
-      next: "Nothing was moved. List the waiting jobs: \(serialq) list\(option) --state waiting")
+      next: """
+        Nothing was moved. List the waiting jobs: \(advised("list", in: queue)) --state waiting
+        """)
   }
 }

@@ -18,10 +18,11 @@ extension Session {
     let mark = marks ? WaitMark(folder, job) : nil
     var seen: Set<Bytes> = []
     guard let chain = try chain(from: folder, queue, &seen) else { return mark }
-    let option = QueueName.option(for: folder.name.text)
     throw Failure(
       command, "\(chain) calls it and would wait for itself",
-      next: "Queue a job instead: \(serialq) add\(option); or use another queue: -q NAME")
+      next: """
+        Queue a job instead: \(advised("add", in: folder.name.text)); or use another queue: -q NAME
+        """)
   }
 
   /// Through which running jobs a queue waits for the job that this process is part of; nil if it does
@@ -56,8 +57,7 @@ extension Session {
     throw Failure(
       command, "job \(id) of queue \(name) calls it and would wait for itself",
       next: """
-        Queue a job after it: \(serialq) add\(QueueName.option(for: name)); or use \
-        another queue: -q NAME
+        Queue a job after it: \(advised("add", in: name)); or use another queue: -q NAME
         """)
   }
 

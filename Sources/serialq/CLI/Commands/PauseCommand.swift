@@ -71,9 +71,7 @@ extension PauseCommand: Subcommand {
     if let job = running.first(where: { $0.execution?.launch != nil }) {
       throw Failure(
         "job \(job.id)", "its launcher executes it elsewhere, where it cannot be suspended",
-        next:
-          "Nothing was changed. To start no other job: \(serialq) pause\(QueueName.option(for: name))"
-      )
+        next: "Nothing was changed. To start no other job: \(advised("pause", in: name))")
     }
     if !queue.isPaused { changes.append(.queue(queue.paused(at: clocks.date))) }
     for job in running { changes.change(job.id) { $0.suspended(at: clocks) } }

@@ -81,13 +81,13 @@ extension QueuesCommand: Subcommand {
     try Journal(folder).locked { (scope) throws(Failure) in
       var reader = JournalReader(folder)
       try reader.read()
-      let option = QueueName.option(for: name)
       let count = reader.queue.jobs.count
       guard count == 0 else {
         throw Failure(
           "queue \(name)", "it has \(count) \(count == 1 ? "job" : "jobs")",
           next: """
-            Remove the jobs first: \(serialq) cancel\(option) --all; \(serialq) clean\(option) --all
+            Remove the jobs first: \(advised("cancel", in: name)) --all; \
+            \(advised("clean", in: name)) --all
             """)
       }
       guard try !RunnerLock.isHeld(folder) else {

@@ -64,11 +64,11 @@ extension RetryCommand: Subcommand {
         throw queue.nothing(all ? "without success" : "open", in: self.queue)
       }
       if let job = jobs.first(where: { !$0.state.isOver }) {
-        let option = QueueName.option(for: self.queue)
+        let (move, wait) = (advised("move", in: self.queue), advised("wait", in: self.queue))
         let (state, next) =
           job.state == .waiting
-          ? ("it is already waiting", "To run it next: \(serialq) move\(option) \(job.id) --first")
-          : ("it is running", "Wait for its end: \(serialq) wait\(option) \(job.id)")
+          ? ("it is already waiting", "To run it next: \(move) \(job.id) --first")
+          : ("it is running", "Wait for its end: \(wait) \(job.id)")
         throw Failure("job \(job.id)", state, next: "Nothing was queued again. \(next)")
       }
       let all = queue.withSkipped(jobs)

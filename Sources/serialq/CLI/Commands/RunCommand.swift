@@ -150,9 +150,9 @@ extension RunCommand: Subcommand {
       var error = error
       if let signal = signals.first { error.code = .ended(by: signal) }
       guard adding != nil else { throw error }
-      let option = QueueName.option(for: follower.queueName)
       throw error.after(
-        "The jobs are in the queue despite this error.", next: "See: \(serialq) status\(option)")
+        "The jobs are in the queue despite this error.",
+        next: "See: \(advised("status", in: job.queue))")
     }
     if let signal = signals.first { return reportStop(by: signal, follower, ids, in: session) }
     return reportResult(follower, ids, in: &session)
@@ -237,12 +237,12 @@ extension RunCommand: Subcommand {
   ) -> ExitCode {
     let queue = follower.queue
     let left = queue.count(.waiting)
-    let option = QueueName.option(for: follower.queueName)
     // The job of another runner, or of a dead one: the job of this runner has ended.
     let running = queue.running.first.map { "job \($0) continues; " } ?? ""
     let advice =
       running.isEmpty
-      ? "continue with: \(serialq) run\(option)" : "follow: \(serialq) log\(option) -f"
+      ? "continue with: \(advised("run", in: job.queue))"
+      : "follow: \(advised("log", in: job.queue)) -f"
     let rest = running + (left == 0 ? "nothing waits" : "\(left) still waiting; \(advice)")
     session.output.message("serialq: stopped by \(SignalName.of(signal)); \(rest)")
     reportWaiting(ids, follower, in: session)
@@ -252,11 +252,10 @@ extension RunCommand: Subcommand {
   /// Reports which of the own jobs have not run.
   private func reportWaiting(_ ids: [JobID], _ follower: Follower, in session: Session) {
     let own = ids.filter { follower.queue.job($0)?.state == .waiting }
-    let option = QueueName.option(for: follower.queueName)
     guard !own.isEmpty else { return }
     let text = JobID.text(of: own, separator: " ")
     let wait = own.count == 1 ? "Job \(text) still waits" : "Jobs \(text) still wait"
-    session.output.message("\(wait); to cancel: \(serialq) cancel\(option) \(text)")
+    session.output.message("\(wait); to cancel: \(advised("cancel", in: job.queue)) \(text)")
   }
 
   private func reportResult(
@@ -294,17 +293,20 @@ private struct News {
 
   /// Prints what is new since the last call.
   mutating func report(_ follower: Follower, in session: Session) {
-    let option = QueueName.option(for: follower.queueName)
+    let queue = follower.queueName
     let new = follower.queue.suspended.first?.id
     if let new, new != suspended {
       session.output.message(
-        "serialq: job \(new) is suspended; continue it: \(serialq) resume\(option)")
+        "serialq: job \(new) is suspended; continue it: \(advised("resume", in: queue))")
     }
     suspended = new
     let job = follower.queue.running.first.flatMap(follower.queue.job)
     if let job, let asked = job.question, asked != question {
       session.output.message(
-        "serialq: job \(job.id) \(asked.phrase)\nAnswer it: \(serialq) attach\(option) \(job.id)")
+        """
+        serialq: job \(job.id) \(asked.phrase)
+        Answer it: \(advised("attach", in: queue)) \(job.id)
+        """)
     }
     question = job?.question
   }

@@ -23,7 +23,9 @@ struct RunTerminal {
     guard !input.isTerminal || !session.traits.isTerminal else { return }
     throw Failure(
       "run -t", "standard input and standard output must be a terminal",
-      next: "Nothing was queued. Use \(serialq) add -t, and \(serialq) attach from a terminal.")
+      next: """
+        Nothing was queued. Use \(advised("add")) -t, and \(advised("attach")) from a terminal.
+        """)
   }
 
   /// Connects to the running job if it is one of these; nil if its terminal is not to be attached, or
@@ -64,12 +66,13 @@ struct RunTerminal {
       socket, to: id, reading: JournalReader(folder), leavingBy: .backslash,
       greeting: "serialq: attached; Ctrl-\\ detaches")
     let end = try attachment.run(watching: descriptors, signals, check: check)
-    let option = QueueName.option(for: folder.name.text)
     switch end {
     case .detached:
       let meaning = isCancelable() ? "Ctrl-C now cancels job \(id)" : "job \(id) continues"
       session.output.message(
-        "serialq: detached; \(meaning); attach again: \(serialq) attach\(option) \(id)")
+        """
+        serialq: detached; \(meaning); attach again: \(advised("attach", in: folder.name.text)) \(id)
+        """)
     case .lost:
       // The end of the job was not reported to a terminal that had stopped reading.
       guard try JobLock.isHeld(id, folder) else { return .over }

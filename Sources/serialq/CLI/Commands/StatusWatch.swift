@@ -106,9 +106,8 @@ private struct StatusWatch: WatchedQueue {
       lines.append("job \(job.id) \(text): \(job.title)")
     }
     if let question = job.question, question != old?.question {
-      let option = QueueName.option(for: queue)
       lines.append(
-        "job \(job.id) \(question.phrase) (answer it: \(serialq) attach\(option) \(job.id))")
+        "job \(job.id) \(question.phrase) (answer it: \(advised("attach", in: queue)) \(job.id))")
     }
     return lines
   }

@@ -137,10 +137,11 @@ extension WaitCommand: Subcommand {
   }
 
   private func gaveUp() -> Failure {
-    let option = if case .one(let name) = queues { QueueName.option(for: name) } else { " --all" }
+    var status = advised("status --all")
+    if case .one(let name) = queues { status = advised("status", in: name) }
     return Failure(
       "wait", "gave up after \(Humanize.duration(.seconds(timeout ?? 0)))",
-      next: "The jobs continue. See the progress: \(serialq) status\(option)", code: .timedOut)
+      next: "The jobs continue. See the progress: \(status)", code: .timedOut)
   }
 
   /// Reports jobs that did not succeed, and returns the exit code; nil if there are none.
@@ -158,20 +159,19 @@ extension WaitCommand: Subcommand {
         "serialq: \(place)job \(job.id) \(job.outcomeText)\(before): \(job.title)")
     }
     if failed.count > 5 {
-      let option = QueueName.option(for: waiting.queueName)
       session.output.message(
-        "serialq: \(place)and \(failed.count - 5) more before them: \(serialq) list\(option) --open"
-      )
+        """
+        serialq: \(place)and \(failed.count - 5) more before them: \
+        \(advised("list", in: waiting.queueName)) --open
+        """)
     }
     if let job = failed.last(where: \.state.isFailure) {
       session.suggestLog(job.id, in: waiting.queueName)
     } else if let job = failed.last(where: \.state.opens) {
-      let option = QueueName.option(for: waiting.queueName)
-      session.output.message("See why: \(serialq) show\(option) \(job.id)")
+      session.output.message("See why: \(advised("show", in: waiting.queueName)) \(job.id)")
     }
     if jobs.isEmpty, !failed.isEmpty {
-      let option = QueueName.option(for: waiting.queueName)
-      session.output.message("Mark as seen: \(serialq) ack\(option) --all")
+      session.output.message("Mark as seen: \(advised("ack", in: waiting.queueName)) --all")
     }
     if let id = waiting.onlyID { return failed.first { $0.id == id }?.run.code }
     return failed.isEmpty ? nil : .jobFailed

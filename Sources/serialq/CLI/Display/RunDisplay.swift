@@ -44,8 +44,8 @@ struct RunDisplay {
       isMoving = true
     }
     if let suspended {
-      let option = QueueName.option(for: follower.queueName)
-      view.note = "Job \(suspended.id) is suspended; continue it: \(serialq) resume\(option)"
+      let resume = advised("resume", in: follower.queueName)
+      view.note = "Job \(suspended.id) is suspended; continue it: \(resume)"
     }
     if isStopping { view.note = "Stopping the job; interrupt again to kill it." }
     display.show(view.lines(in: window), every: isMoving ? .seconds(1) : nil, on: &output)

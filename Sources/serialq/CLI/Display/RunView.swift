@@ -64,6 +64,6 @@ extension Job {
   /// What the job of the queue asks, and the command that answers it; empty if it asks nothing.
   func questionLines(in queue: String) -> [String] {
     guard let question else { return [] }
-    return [question.phrase, "Answer it: \(serialq) attach\(QueueName.option(for: queue)) \(id)"]
+    return [question.phrase, "Answer it: \(advised("attach", in: queue)) \(id)"]
   }
 }

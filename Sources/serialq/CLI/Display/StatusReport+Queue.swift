@@ -89,11 +89,10 @@ extension StatusReport {
     // Its lock shows that a process that could not be ended still runs.
     for job in queue.jobs where job.state.isOver {
       guard let left = job.execution?.left, try JobLock.isHeld(job.id, folder) else { continue }
-      let option = QueueName.option(for: folder.name.text)
       notes.append(
         Note(
           text: "Job \(job.id) is over, but a part of it still runs: \(Visible.text(left)).",
-          adviceName: "Its details", advice: "\(serialq) show\(option) \(job.id)"))
+          adviceName: "Its details", advice: "\(advised("show", in: folder.name.text)) \(job.id)"))
     }
     // Compaction usually happens in a background runner, whose report goes only to its log.
     if try folder.hasDamagedLines() {

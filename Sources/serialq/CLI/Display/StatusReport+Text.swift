@@ -7,7 +7,7 @@ extension StatusReport {
     let hidden = moreTroubles + omitted.reduce(0) { $0 + 1 + $1.skips.count }
     var lines: [StyledLine] = []
     if hidden > 0 {
-      let more = detail.troubles == 0 ? " open" : " more open: \(serialq) list\(option) --open"
+      let more = detail.troubles == 0 ? " open" : " more open: \(advised("list", in: queue)) --open"
       lines.append(StyledLine("\(hidden)\(more)", .red))
     }
     for trouble in troubles.suffix(detail.troubles) {
@@ -112,16 +112,16 @@ extension StatusReport {
   var advice: [StyledLine] {
     var entries: [(String, String)] = []
     if counts.isEmpty {
-      entries.append(("Add a job", "\(serialq) add\(option) 'make test'"))
-      if hasOthers { entries.append(("Other queues", "\(serialq) queues")) }
-      entries.append(("All commands", "\(serialq) help"))
+      entries.append(("Add a job", "\(advised("add", in: queue)) 'make test'"))
+      if hasOthers { entries.append(("Other queues", advised("queues"))) }
+      entries.append(("All commands", advised("help")))
     }
     for job in running where job.question != nil {
-      entries.append(("Answer it", "\(serialq) attach\(option) \(job.id)"))
+      entries.append(("Answer it", "\(advised("attach", in: queue)) \(job.id)"))
     }
     for job in running where job.guardian == .noRunner || job.guardian == .waitingRunner {
       // Not kill: processes outside of the job's group would run on beside the next job.
-      entries.append(("End it", "\(serialq) cancel\(option) \(job.id)"))
+      entries.append(("End it", "\(advised("cancel", in: queue)) \(job.id)"))
     }
     if let last = troubles.last {
       // What waits was meant to run after it.
@@ -129,27 +129,24 @@ extension StatusReport {
       let isOne = troubles.count + moreTroubles == 1 && last.skips.isEmpty
       // A skipped job has no output; its details name the job that caused it.
       let shows = last.isSkipped ? "show" : "log"
-      entries.append(("See why", "\(serialq) \(shows)\(option) \(last.id)"))
+      entries.append(("See why", "\(advised(shows, in: queue)) \(last.id)"))
+      let jobs = (isOne ? "\(last.id)" : "--failed") + (isStopped ? " --first" : "")
+      entries.append(("Run again", "\(advised("retry", in: queue)) \(jobs)"))
       entries.append(
-        (
-          "Run again",
-          "\(serialq) retry\(option) \(isOne ? "\(last.id)" : "--failed")\(isStopped ? " --first" : "")"
-        ))
-      entries.append(("Mark as seen", "\(serialq) ack\(option) \(isOne ? "\(last.id)" : "--all")"))
+        ("Mark as seen", "\(advised("ack", in: queue)) \(isOne ? "\(last.id)" : "--all")"))
     }
     for note in notes { entries.append((note.adviceName, note.advice)) }
     if pause != nil, !counts.isEmpty {
-      entries.append(("Resume", "\(serialq) resume\(option)"))
+      entries.append(("Resume", advised("resume", in: queue)))
     } else if !hasRunner, waiting != nil || !running.isEmpty {
-      entries.append(("Run them here", "\(serialq) run\(option)"))
-      entries.append(("In background", "\(serialq) start\(option)"))
+      entries.append(("Run them here", advised("run", in: queue)))
+      entries.append(("In background", advised("start", in: queue)))
     }
     if let job = running.first, job.guardian == .runner {
-      if job.suspended == nil { entries.append(("Watch", "\(serialq) log\(option) -f")) }
+      if job.suspended == nil { entries.append(("Watch", "\(advised("log", in: queue)) -f")) }
       if job.signal != "SIGKILL" {
-        let kill = job.signal == nil ? "" : " --signal KILL"
-        entries.append(
-          (job.signal == nil ? "End it" : "At once", "\(serialq) cancel\(option)\(kill) \(job.id)"))
+        let (name, kill) = job.signal == nil ? ("End it", "") : ("At once", " --signal KILL")
+        entries.append((name, "\(advised("cancel", in: queue))\(kill) \(job.id)"))
       }
     }
     let width = entries.map(\.0.count).max() ?? 0
@@ -157,6 +154,4 @@ extension StatusReport {
       StyledLine("\(name):".padded(to: width + 3), .dim) + StyledLine(command)
     }
   }
-
-  private var option: String { QueueName.option(for: queue) }
 }

@@ -144,7 +144,7 @@ struct StatusReport: Equatable {
       if let others { lines.append(StyledLine(others)) }
       if pause != nil {
         lines.append(
-          StyledLine("It is paused; resume it: \(serialq) resume\(QueueName.option(for: queue))"))
+          StyledLine("It is paused; resume it: \(advised("resume", in: queue))"))
       }
       return lines + advice
     }

@@ -36,7 +36,7 @@ struct HTMLReport {
   private var content: [HTML] {
     guard report.jobs > 0 else {
       return [
-        "<p class=\"note\">Add a job: <code>serialq add\(report.option) 'make test'</code></p>"
+        "<p class=\"note\">Add a job: <code>\(advised("add", in: report.queue)) 'make test'</code></p>"
       ]
     }
     return [totals, timeline, failures].filter { !$0.markup.isEmpty }
@@ -106,7 +106,7 @@ struct HTMLReport {
       ? "<p class=\"soft\">No output.</p>"
       : """
       <pre tabindex="0">\(lines)</pre>
-      <p class="soft">Full output: <code>serialq log\(report.option) \(job.id)</code></p>
+      <p class="soft">Full output: <code>\(advised("log", in: report.queue)) \(job.id)</code></p>
       """
     let ended: HTML = job.ended.map { ", \(moment($0))" } ?? ""
     let attempt = job.attempts > 1 ? ", attempt \(job.attempts)" : ""

@@ -62,7 +62,4 @@ struct QueueReport {
   }
 
   var failures: Int { counts.reduce(0) { $1.state.isFailure ? $0 + $1.count : $0 } }
-
-  /// The option that selects the queue in suggested commands.
-  var option: String { QueueName.option(for: queue) }
 }

@@ -89,7 +89,7 @@ extension Queue {
     guard let job = jobs.first, jobs.count == 1 else {
       throw Failure(
         "the jobs", "\(jobs.count) are selected instead of one",
-        next: "See all with: \(serialq) list\(QueueName.option(for: name))")
+        next: "See all with: \(advised("list", in: name))")
     }
     return job
   }
@@ -107,7 +107,7 @@ extension Queue {
       range.upperBound < nextID
         ? "\(isOne ? "it was" : "they were") removed (\(keep.map { "keep \($0) or clean" } ?? "clean"))"
         : "queue \(name) has no such job; \(last)",
-      next: "See all with: \(serialq) list\(QueueName.option(for: name))")
+      next: "See all with: \(advised("list", in: name))")
   }
 
   private func latestJob(labeled label: Bytes, in name: String) throws(Failure) -> Job {
@@ -116,6 +116,6 @@ extension Queue {
     throw Failure(
       label.isEmpty ? "''" : Visible.text(label),
       "not a job id, and no job of queue \(name) has this label",
-      next: "See all with: \(serialq) list\(QueueName.option(for: name))")
+      next: "See all with: \(advised("list", in: name))")
   }
 }

@@ -117,7 +117,9 @@ package struct JournalReader {
     if file != nil, found == nil {
       throw Failure(
         "queue \(folder.name.text)", "its journal \(path.text) was removed",
-        next: "Its jobs are lost; one that runs continues. See the other queues: \(serialq) queues")
+        next: """
+          Its jobs are lost; one that runs continues. See the other queues: \(advised("queues"))
+          """)
     }
     if file != nil { startAgain(&news) }
     guard found != nil else { return nil }

@@ -71,8 +71,8 @@ extension [DamagedLine] {
     return sentences.compactMap { text in
       text.map { "serialq: \(Visible.text(folder.journal)): \($0)\n" }
     }.joined() + """
-      All other lines were read. Check whether a job is missing: serialq \
-      list\(QueueName.option(for: folder.name.text))
+      All other lines were read. Check whether a job is missing: \
+      \(advised("list", in: folder.name.text))
       """
   }
 

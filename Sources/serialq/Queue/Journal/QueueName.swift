@@ -15,12 +15,12 @@ package enum QueueName {
     return variable
   }
 
-  /// The option that selects this queue in a suggested command: ` -q video`.
+  /// The option that selects this queue of an advised command: ` -q video`.
   ///
   /// Empty only if the command means the default queue without it: a job has SERIALQ_QUEUE set, and
   /// the user may too. Other queues are always named, because a suggestion may be run in another
   /// shell.
-  package static func option(
+  static func option(
     for name: String, variable: Bytes? = Machine.variable("SERIALQ_QUEUE")
   ) -> String {
     name == standard && unnamed(variable: variable) == Bytes(standard.utf8) ? "" : " -q \(name)"

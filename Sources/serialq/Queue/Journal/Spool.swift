@@ -65,7 +65,7 @@ package struct Spool: Equatable, Sendable {
   /// The queue with this name; fails if it does not exist.
   package func queue(named name: String) throws(Failure) -> QueueFolder {
     if let folder = try existingQueue(named: Bytes(name.utf8)) { return folder }
-    throw Failure("queue \(name)", "no such queue", next: "See all with: \(serialq) queues")
+    throw Failure("queue \(name)", "no such queue", next: "See all with: \(advised("queues"))")
   }
 
   /// Creates the folder of all queues if necessary.

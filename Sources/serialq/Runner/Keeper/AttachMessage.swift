@@ -1,3 +1,4 @@
+import SerialqQueue
 import SerialqSystem
 
 /// A message between an attached terminal and the keeper of a job's terminal.
@@ -96,7 +97,9 @@ package enum AttachMessage: Equatable, Sendable {
 
     private static let malformed = Failure(
       "the terminal of the job", "another version of serialq serves it",
-      next: "Attach with the version that started the job, or wait for its end: \(serialq) log -f")
+      next: """
+        Attach with the version that started the job, or wait for its end: \(advised("log")) -f
+        """)
   }
 }
 
