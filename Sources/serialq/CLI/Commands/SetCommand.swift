@@ -4,23 +4,11 @@ import SerialqSystem
 
 /// `serialq set`: shows or changes the settings of a queue.
 struct SetCommand: Equatable {
-  enum Change: Equatable {
-    case stopsOnFailure(Bool)
-    case onFinish(Bytes?)
-    case onIdle(Bytes?)
-    case onAsk(Bytes?)
-    case keep(Int?)
-    case shell(Bytes?)
-    case logLimit(Int?)
-    case terminal(Bool)
-    case launcher(Bytes?)
-  }
-
   var queue: String
-  /// Nil shows the settings, or one.
-  var change: Change?
-  /// The setting to show; nil for all.
-  var shown: String?
+  /// Nil for all.
+  var setting: Setting?
+  /// Nil shows it; empty removes it.
+  var value: Bytes?
 }
 
 extension SetCommand: Subcommand {
@@ -80,104 +68,28 @@ extension SetCommand: Subcommand {
     ]
   )
 
-  /// The names of the settings, and the fixed values of some.
-  static let settings: [(name: String, choices: [String])] = [
-    ("on-failure", ["continue", "stop"]), ("on-finish", []), ("on-idle", []), ("on-ask", []),
-    ("keep", ["all"]), ("shell", ["default"]), ("log-limit", ["none"]), ("tty", ["on", "off"]),
-    ("launcher", []),
-  ]
-
-  /// What other programs call the fixed values.
-  private static let meanings: [(choice: String, words: [String])] = [
-    ("stop", ["abort", "pause", "halt", "exit"]), ("continue", ["ignore", "skip", "resume"]),
-    ("on", ["yes", "true", "1"]), ("off", ["no", "false", "0", "none"]),
-  ]
-
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    self.init(queue: queue, change: try Self.change(words))
-    if change == nil { shown = words.operands.first?.text }
-  }
-
-  private static func change(_ words: ParsedArguments) throws(Failure) -> Change? {
-    guard let name = words.operands.first else { return nil }
-    let names = settings.map(\.name)
-    guard names.contains(name.text) else {
-      let meant = Suggestion.question(about: name, among: names)
-      throw words.misused(Visible.text(name), "not one of \(names.joined(separator: ", "))\(meant)")
-    }
-    guard words.operands.count > 1 else { return nil }
-    guard words.operands.count == 2 else {
-      throw words.misused(name.text, "takes only one value")
-    }
-    let value = words.operands[1]
-    let choices = settings.first { $0.name == name.text }?.choices ?? []
-    guard choices.count < 2 || choices.contains(value.text) else {
-      let meant = meanings.first { $0.words.contains(value.text) && choices.contains($0.choice) }
-      throw words.misused(
-        value.isEmpty ? "''" : Visible.text(value),
-        "\(name.text) is \(choices.joined(separator: " or "))"
-          + (meant.map { "; did you mean \($0.choice)?" }
-            ?? Suggestion.question(about: value, among: choices)))
-    }
-    let line = value.allSatisfy(\.isSpace) ? nil : value
-    switch name.text {
-    case "on-failure": return .stopsOnFailure(value == Bytes("stop"))
-    case "on-finish": return .onFinish(line)
-    case "on-idle": return .onIdle(line)
-    case "on-ask": return .onAsk(line)
-    case "launcher": return .launcher(try launcher(value, words))
-    case "tty": return .terminal(value == Bytes("on"))
-    case "shell":
-      if value == Bytes("default") { return .shell(nil) }
-      guard value.first == UInt8(ascii: "/") else {
-        throw words.misused(Visible.text(value), "shell is an absolute path, or default")
-      }
-      return .shell(value)
-    case "log-limit":
-      if value == Bytes("none") { return .logLimit(nil) }
-      guard let size = Humanize.parseSize(value).map(Int.init), Memory.Settings.logLimits ~= size
-      else {
-        throw words.misused(
-          Visible.text(value), "log-limit is a size of at least 1K, such as 10M, or none")
-      }
-      return .logLimit(size)
-    default:
-      if value == Bytes("all") { return .keep(nil) }
-      guard let count = Int(decimal: value), count <= Int(UInt32.max) else {
-        throw words.misused(Visible.text(value), "keep is a number above 0, or all")
-      }
-      return .keep(count)
-    }
-  }
-
-  /// One line: the words of a job are appended to it.
-  private static func launcher(
-    _ value: Bytes, _ words: ParsedArguments
-  ) throws(Failure) -> Bytes? {
-    guard !value.contains(UInt8(ascii: "\n")) else {
-      throw words.misused("launcher", "takes one line, to which the words of each job are added")
-    }
-    let start = value.drop { $0.isSpace }
-    guard let end = start.lastIndex(where: { !$0.isSpace }) else { return nil }
-    let line = Bytes(start[...end])
-    if let quote = JobFile.openQuote(in: line, beforeWords: true) {
-      throw words.misused(
-        "launcher", "a quote (\(quote)) is open at its end, where the words of each job are added")
-    }
-    return line
+    self.init(queue: queue)
+    guard let name = words.operands.first else { return }
+    let setting = try Setting.named(name, in: words)
+    self.setting = setting
+    guard words.operands.count > 1 else { return }
+    guard words.operands.count == 2 else { throw words.misused(name.text, "takes only one value") }
+    value = try setting.parse(words.operands[1], in: words)
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    guard let change = self.change else {
+    guard let setting, let value else {
       let found = try session.readQueue(named: queue)?.1
       if found == nil { session.reportNoJobs(in: queue) }
-      let settings = found?.settings ?? Queue().settings
-      session.output.result(shown.map { settings.value($0) + "\n" } ?? settings.table)
+      let memory = found?.memory ?? Memory()
+      let table = Setting.all.map { "\($0.name.padded(to: 12))\($0.text(in: memory))\n" }.joined()
+      session.output.result(setting.map { $0.text(in: memory) + "\n" } ?? table)
       return .success
     }
-    if case .shell(let path?) = change, try !FileSystem.isExecutable(path) {
+    if case .shell = setting.kind, !value.isEmpty, try !FileSystem.isExecutable(value) {
       throw Failure(
-        Visible.text(path), "not a program that you can execute",
+        Visible.text(value), "not a program that you can execute",
         next: "Nothing was changed. List shells with: cat /etc/shells")
     }
     // A queue can be configured before its first job.
@@ -186,16 +98,16 @@ extension SetCommand: Subcommand {
     let forgotten = try session.change(queue) { (changes, scope) throws(Failure) in
       before = changes.queue
       var memory = before.memory
-      try apply(change, to: &memory, scope)
+      try setting.store(value, in: &memory, scope)
       changes.append(.queue(memory))
-      let forgotten: [Entry] = if case .keep = change { changes.queue.forgetting() } else { [] }
+      let forgotten = setting == .keep ? changes.queue.forgetting() : []
       for entry in forgotten { changes.append(entry) }
       return forgotten.flatMap(\.forgottenIDs)
     }
     // After the lines are durable: a log must not be lost while its job can reappear.
     folder.removeFiles(of: forgotten, in: before)
     if isNew { session.reportNoJobs(in: queue) }
-    if case .launcher(let command?) = change { warn(command, in: session) }
+    if case .launcher = setting.kind, !value.isEmpty { warn(value, in: session) }
     return .success
   }
 
@@ -209,47 +121,5 @@ extension SetCommand: Subcommand {
       serialq: launcher \(name.text): not a program that you can execute
       It is set, but jobs cannot be run until it is installed.
       """)
-  }
-
-  private func apply(
-    _ change: Change, to memory: inout Memory, _ scope: JournalScope
-  ) throws(Failure) {
-    func hook(_ line: Bytes?) throws(Failure) -> Hook? {
-      try line.map { (line) throws(Failure) in try scope.hook(line) }
-    }
-    switch change {
-    case .stopsOnFailure(let stops): memory.settings.stopsOnFailure = stops
-    case .keep(let count): memory.settings.keep = count
-    case .shell(let path): memory.settings.shell = path
-    case .logLimit(let size): memory.settings.logLimit = size
-    case .onFinish(let line): memory.settings.onFinish = try hook(line)
-    case .onIdle(let line): memory.setOnIdle(try hook(line))
-    case .onAsk(let line): memory.settings.onAsk = try hook(line)
-    case .terminal(let isOn): memory.settings.terminal = isOn
-    case .launcher(let command): memory.settings.launcher = command
-    }
-  }
-}
-
-extension Memory.Settings {
-  /// The settings in the form that `serialq set` accepts.
-  fileprivate var table: String {
-    SetCommand.settings.map { "\($0.name.padded(to: 12))\(value($0.name))\n" }.joined()
-  }
-
-  /// The value of one of them.
-  fileprivate func value(_ name: String) -> String {
-    func line(_ text: Bytes?) -> String { text.map { ShellQuote.word($0) } ?? "''" }
-    return switch name {
-    case "on-failure": stopsOnFailure ? "stop" : "continue"
-    case "on-finish": line(onFinish?.line)
-    case "on-idle": line(onIdle?.line)
-    case "on-ask": line(onAsk?.line)
-    case "shell": line(shell ?? Command.standardShell)
-    case "log-limit": logLimit.map { Humanize.size(Int64($0)) } ?? "none"
-    case "tty": terminal ? "on" : "off"
-    case "launcher": line(launcher)
-    default: keep.map { "\($0)" } ?? "all"
-    }
   }
 }

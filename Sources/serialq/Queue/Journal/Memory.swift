@@ -80,12 +80,15 @@ package struct Results: Equatable, Sendable {
 // MARK: - Changes
 
 extension Memory {
-  /// With another on-idle command, or none.
-  package mutating func setOnIdle(_ hook: Hook?) {
-    // What ended before does not concern a new command, but a changed one continues to count.
-    if settings.onIdle == nil || hook == nil { results = Results() }
-    idleHookFailure = nil
-    settings.onIdle = hook
+  /// The on-idle command; setting it clears what is remembered of the one before.
+  package var onIdle: Hook? {
+    get { settings.onIdle }
+    set {
+      // What ended before does not concern a new command, but a changed one continues to count.
+      if settings.onIdle == nil || newValue == nil { results = Results() }
+      idleHookFailure = nil
+      settings.onIdle = newValue
+    }
   }
 
   /// The on-idle command starts: before it does, so that no other runner runs it again.

@@ -306,11 +306,9 @@ import Testing
         run.retriesUsed = limits.retries
         expectRead(.run(1, run), number)
       }
-      if let set = command("set", "keep", number, as: SetCommand.self),
-        case .keep(let count) = set.change
-      {
+      if let set = command("set", "keep", number, as: SetCommand.self) {
         var memory = Memory()
-        memory.settings.keep = count
+        memory.settings.keep = set.value.flatMap { Int(decimal: $0) }
         expectRead(.queue(memory), number)
       }
       if let cancel = command("cancel", "1", "--signal", number, as: CancelCommand.self) {

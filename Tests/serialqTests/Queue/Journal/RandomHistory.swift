@@ -122,7 +122,7 @@ struct RandomHistory {
       let settings = random.memory().settings
       return [
         .set {
-          $0.setOnIdle(settings.onIdle)
+          $0.onIdle = settings.onIdle
           $0.settings = settings
         }
       ]

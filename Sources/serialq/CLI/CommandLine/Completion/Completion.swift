@@ -153,9 +153,9 @@ struct Completion: Equatable {
     case .jobIDs: return .jobs(command)
     case .setting:
       guard let name = given.operands.first else {
-        return .words(SetCommand.settings.map { Candidate(word: $0.name) })
+        return .words(Setting.all.map { Candidate(word: $0.name) })
       }
-      let setting = SetCommand.settings.first { $0.name.utf8.elementsEqual(name) }
+      let setting = Setting.all.first { $0.name.utf8.elementsEqual(name) }
       let choices = given.operands.count == 1 ? setting?.choices ?? [] : []
       return .words(choices.map { Candidate(word: $0) })
     case .commandName: return isFirst ? commands : .words([])
