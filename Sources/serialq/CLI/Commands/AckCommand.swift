@@ -1,5 +1,6 @@
 import SerialqQueue
 import SerialqSystem
+import SerialqWatch
 
 /// `serialq ack`: acknowledges failures and skipped jobs.
 struct AckCommand: Equatable {

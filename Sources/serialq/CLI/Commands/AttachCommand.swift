@@ -1,5 +1,6 @@
 import SerialqQueue
 import SerialqSystem
+import SerialqWatch
 
 /// `serialq attach`: connects the user's terminal to a job's.
 struct AttachCommand: Equatable {

@@ -1,6 +1,7 @@
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 
 /// `serialq cancel`: cancels waiting jobs and terminates running ones.
 struct CancelCommand: Equatable {

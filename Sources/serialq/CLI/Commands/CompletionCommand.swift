@@ -1,5 +1,6 @@
 import SerialqQueue
 import SerialqSystem
+import SerialqWatch
 
 /// `serialq completion`: prints a completion script, or what such a script calls for.
 enum CompletionCommand: Equatable {

@@ -1,6 +1,7 @@
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 
 /// `serialq edit`: changes a job that is not running.
 struct EditCommand: Equatable {

@@ -1,5 +1,6 @@
 import SerialqQueue
 import SerialqSystem
+import SerialqWatch
 
 /// `serialq list`: lists the jobs of a queue, or of all.
 struct ListCommand: Equatable {

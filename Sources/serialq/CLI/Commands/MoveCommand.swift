@@ -1,5 +1,6 @@
 import SerialqQueue
 import SerialqSystem
+import SerialqWatch
 
 /// `serialq move`: reorders waiting jobs.
 struct MoveCommand: Equatable {

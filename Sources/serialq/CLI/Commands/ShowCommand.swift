@@ -1,6 +1,7 @@
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 
 /// `serialq show`: shows all properties of a job.
 struct ShowCommand: Equatable {

@@ -1,5 +1,6 @@
 import SerialqQueue
 import SerialqSystem
+import SerialqWatch
 
 extension StatusReport {
   func troubleLines(_ detail: Detail) -> [StyledLine] {

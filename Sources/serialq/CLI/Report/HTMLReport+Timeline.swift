@@ -1,5 +1,6 @@
 import SerialqQueue
 import SerialqSystem
+import SerialqWatch
 
 extension HTMLReport {
   private var scale: TimeScale { report.timeline.scale }

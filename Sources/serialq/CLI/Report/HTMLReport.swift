@@ -1,5 +1,6 @@
 import SerialqQueue
 import SerialqSystem
+import SerialqWatch
 
 /// The report as a self-contained page: no network, scripts or fonts.
 struct HTMLReport {

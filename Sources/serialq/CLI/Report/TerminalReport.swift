@@ -1,5 +1,6 @@
 import SerialqQueue
 import SerialqSystem
+import SerialqWatch
 
 /// The timeline of a queue as lines of a terminal.
 ///

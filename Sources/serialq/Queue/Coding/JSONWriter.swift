@@ -66,7 +66,7 @@ package struct JSONWriter {
 
   /// Writes the shortest number that parses to the same value; null for none, or if JSON
   /// cannot represent it.
-  mutating func double(_ value: Double?) {
+  package mutating func double(_ value: Double?) {
     guard let value, value.isFinite else { return null() }
     separate()
     bytes.append(contentsOf: value.description.utf8)
@@ -179,7 +179,7 @@ extension JSONWriter {
   }
 
   /// Writes a member that is an array of strings, or null.
-  mutating func member(_ name: StaticString, _ values: [Bytes]?) {
+  package mutating func member(_ name: StaticString, _ values: [Bytes]?) {
     key(name)
     guard let values else { return null() }
     array { json in for value in values { json.string(value) } }

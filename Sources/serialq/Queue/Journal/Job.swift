@@ -152,4 +152,27 @@ extension Job {
     }
     return now.date.nanoseconds(since: started)
   }
+
+  /// Nil unless the job exited or could not be started.
+  package var exitCode: Int? { ending?.exitCode }
+
+  package var signalName: Bytes? { ending?.signalName }
+
+  /// What the running job asks on its terminal; a suspended one would not take the answer.
+  package var question: Question? { suspendedSince == nil ? running?.question : nil }
+
+  /// Whether the last attempt had a terminal; before the first, whether the job was added with one.
+  package var hasTerminal: Bool { hasRun ? hadTerminal : terminal != nil }
+
+  /// The duration of the attempt without suspensions and the wait in an engine, so far if it is running.
+  package var elapsed: Duration? {
+    if let duration { return .nanoseconds(duration) }
+    guard state == .running else { return nil }
+    return running(Clock.reading()).map { .nanoseconds(max(0, $0 - engineWait)) }
+  }
+
+  /// Whether the job has conditions, and runs whatever the results of other jobs are.
+  package var ignoresConditions: Bool {
+    waiting?.isFree == true && (limits.ifOK || !limits.after.isEmpty)
+  }
 }

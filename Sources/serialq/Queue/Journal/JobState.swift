@@ -39,6 +39,20 @@ extension JobState {
   /// Whether a job in this state is open until it is acknowledged, retried or removed: a failure,
   /// or a skipped job, whose work was not done either.
   package var opens: Bool { isFailure || self == .skipped }
+
+  package var name: StaticString {
+    switch self {
+    case .waiting: "waiting"
+    case .running: "running"
+    case .succeeded: "succeeded"
+    case .failed: "failed"
+    case .killed: "killed"
+    case .timedOut: "timed-out"
+    case .interrupted: "interrupted"
+    case .cancelled: "cancelled"
+    case .skipped: "skipped"
+    }
+  }
 }
 
 extension Ending {

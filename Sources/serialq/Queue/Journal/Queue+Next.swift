@@ -119,7 +119,7 @@ extension Queue {
   }
 
   /// The existing jobs in this range.
-  func jobs(in range: ClosedRange<JobID>) -> ArraySlice<Job> {
+  package func jobs(in range: ClosedRange<JobID>) -> ArraySlice<Job> {
     jobs[Queue.place(of: range.lowerBound, in: jobs)...].prefix { range.contains($0.id) }
   }
 

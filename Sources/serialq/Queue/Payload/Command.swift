@@ -12,10 +12,10 @@ package enum Command: Hashable, Sendable {
 
 extension Command {
   /// Nil for a program.
-  var line: Bytes? { if case .shell(let line) = self { line } else { nil } }
+  package var line: Bytes? { if case .shell(let line) = self { line } else { nil } }
 
   /// Nil for a command line.
-  var words: [Bytes]? { if case .arguments(let words) = self { words } else { nil } }
+  package var words: [Bytes]? { if case .arguments(let words) = self { words } else { nil } }
 
   mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
     var (line, words) = (line, words)

@@ -12,6 +12,21 @@ package enum Ending: Equatable, Sendable {
   static let highestSignal = 1_024
 }
 
+extension Ending {
+  /// Nil if a signal terminated the process.
+  package var exitCode: Int? {
+    switch self {
+    case .exited(let code), .cannotRun(let code, _): Int(code)
+    case .killed: nil
+    }
+  }
+
+  /// Nil unless a signal terminated the process.
+  package var signalName: Bytes? {
+    if case .killed(let signal) = self { Bytes(SignalName.of(signal).utf8) } else { nil }
+  }
+}
+
 package enum EndCause: Equatable, Sendable {
   case itself
   /// A cancellation was requested.

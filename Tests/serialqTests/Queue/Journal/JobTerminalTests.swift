@@ -1,6 +1,7 @@
 import SerialqSystem
 import Testing
 
+@testable import SerialqCLI
 @testable import SerialqQueue
 
 /// What a queue knows about the terminals of its jobs.
