@@ -39,12 +39,12 @@ extension RunnerSteps {
     guard ending != .exited(0) else { return }
     try decide { (scope) throws(Failure) in
       if let id {
-        let run = queue.job(id)?.run.hookFailed(ending)
-        if let run { try scope.append([.run(id, run)]) }
+        let status = queue.job(id)?.status.hookFailed(ending)
+        if let status { try scope.append([.status(id, status)]) }
       } else {
-        var memory = queue.memory
-        memory.failOnIdle(ending)
-        try scope.append([.queue(memory)])
+        var properties = queue.properties
+        properties.failOnIdle(ending)
+        try scope.append([.queue(properties)])
       }
     }
   }

@@ -240,9 +240,9 @@ package enum JobLock {
 
 extension QueueFolder {
   /// Does `work` once more if a cleaner of old files has removed the folder of its files.
-  func remakingParts<Result>(_ work: () throws(Failure) -> Result) throws(Failure) -> Result {
+  func remakingSubfolders<Result>(_ work: () throws(Failure) -> Result) throws(Failure) -> Result {
     do throws(Failure) { return try work() } catch {
-      guard error.number == ENOENT, try makeParts() else { throw error }
+      guard error.number == ENOENT, try makeSubfolders() else { throw error }
       return try work()
     }
   }

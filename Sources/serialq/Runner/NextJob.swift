@@ -17,7 +17,7 @@ extension RunnerSteps {
 
   /// Chooses the job and records its start before a process exists.
   ///
-  private func begin() throws(Failure) -> (Job, Run, FileDescriptor)? {
+  private func begin() throws(Failure) -> (Job, JobStatus, FileDescriptor)? {
     while true {
       let next = if let choice = choice.take() { choice } else { try choose() }
       let due: Int64
@@ -29,7 +29,7 @@ extension RunnerSteps {
       case .nothing: return nil
       case .later(let time): due = time
       case .lockLost:
-        say("serialq: \(folder.runnerLock.text) was removed; locking it again")
+        say("serialq: \(Visible.text(folder.runnerLock)) was removed; locking it again")
         guard try takeOver() else {
           say("serialq: another runner is active on queue \(folder.name.text); leaving")
           return nil
@@ -44,7 +44,7 @@ extension RunnerSteps {
 
   enum Choice {
     /// The job, whose start is recorded, how it was before, and its log.
-    case started(Job, before: Run, FileDescriptor)
+    case started(Job, before: JobStatus, FileDescriptor)
     /// By the monotonic clock.
     case later(Int64)
     /// Run the on-idle command, and choose again: it may have added jobs.
@@ -91,28 +91,28 @@ extension RunnerSteps {
         do throws(Failure) {
           log = try takeFiles(of: job)
         } catch  where error.isShortage {
-          let run = job.run.postponed(for: Bytes(error.sentence.utf8), at: clocks.date)
-          try append(job.id, run == job.run ? nil : run, &scope)
+          let status = job.status.postponed(for: Bytes(error.sentence.utf8), at: clocks.date)
+          try append(job.id, status == job.status ? nil : status, &scope)
           return .later(postpone(job.id))
         }
-        let started = job.run.started(
+        let started = job.status.started(
           at: clocks, hasTerminal: queue.givesTerminal(to: job),
           launch: queue.settings.launcher.map { Launch(command: $0) })
         try append(job.id, started, &scope)
-        return .started(queue.job(job.id) ?? job, before: job.run, log)
+        return .started(queue.job(job.id) ?? job, before: job.status, log)
       case .skip(let job, let because):
-        let skipped = job.run.left(.skipped(because: because), at: clocks.date)
+        let skipped = job.status.left(.skipped(because: because), at: clocks.date)
         try append(job.id, skipped, &scope, flush: false)
       case .later(let time):
         try scope.flush()
         return .later(time)
       case .nothing:
         if !supervision.isStopped, queue.isIdleHookDue, let hook = queue.settings.onIdle {
-          let (results, open) = (queue.memory.results, queue.openCount)
+          let (results, open) = (queue.properties.results, queue.openCount)
           // Before it starts, as for a job: no other runner may run it again.
-          var memory = queue.memory
-          memory.startOnIdle()
-          try scope.append([.queue(memory)])
+          var properties = queue.properties
+          properties.startOnIdle()
+          try scope.append([.queue(properties)])
           try reader.read()
           return .idle(hook, results, open: open)
         }
@@ -140,14 +140,14 @@ extension RunnerSteps {
   /// Returns false if it was cancelled meanwhile. If the runner is killed before, the job is interrupted,
   /// as always between the record of its start and its process.
   private func takeBack(
-    _ job: Job, to before: Run, _ shortage: Failure
+    _ job: Job, to before: JobStatus, _ shortage: Failure
   ) throws(Failure) -> Bool {
     try decide { (scope) throws(Failure) in
       let missing = Bytes(shortage.sentence.utf8)
       guard let current = queue.running(job), !current.isCancelRequested,
-        let run = before.postponed(for: missing, at: Clock.now())
+        let status = before.postponed(for: missing, at: Clock.now())
       else { return false }
-      try append(job.id, run, &scope)
+      try append(job.id, status, &scope)
       if let id = JobLock.remove(job, folder) { JobLock.removeFile(of: id, folder) }
       _ = postpone(job.id)
       return true
@@ -156,10 +156,10 @@ extension RunnerSteps {
 
   /// Appends a state, which is not nil where the job is in the state before it.
   private func append(
-    _ id: JobID, _ run: Run?, _ scope: inout JournalScope, flush: Bool = true
+    _ id: JobID, _ status: JobStatus?, _ scope: inout JournalScope, flush: Bool = true
   ) throws(Failure) {
-    guard let run else { return }
-    try reader.take(try scope.append([.run(id, run)], flush: flush))
+    guard let status else { return }
+    try reader.take(try scope.append([.status(id, status)], flush: flush))
   }
 
   /// Runs a job and records its end.
@@ -167,7 +167,7 @@ extension RunnerSteps {
   /// Chooses the next one under the same lock, because each use of it delays the next job, unless the
   /// on-finish command comes first.
   private func run(
-    _ job: Job, _ before: Run, _ log: FileDescriptor
+    _ job: Job, _ before: JobStatus, _ log: FileDescriptor
   ) throws(Failure) -> Choice? {
     let begun = Clock.monotonic()
     guard let (process, child, termination) = try perform(job, before, log) else { return nil }
@@ -223,7 +223,7 @@ extension RunnerSteps {
   /// Spawns the job and waits for its end, without reaping it; nil if it could not be spawned yet, and
   /// waits as before.
   private func perform(
-    _ job: Job, _ before: Run, _ log: FileDescriptor
+    _ job: Job, _ before: JobStatus, _ log: FileDescriptor
   ) throws(Failure) -> (Ending, ChildProcess?, Termination)? {
     let limit = Int64(job.limits.timeout)
     var termination = Termination(
@@ -312,7 +312,7 @@ extension RunnerSteps {
       return ready.log
     }
     removePrepared()
-    let (lock, log) = try folder.remakingParts { () throws(Failure) in
+    let (lock, log) = try folder.remakingSubfolders { () throws(Failure) in
       (try JobLock.take(job.id, spare: spareLock.take(), folder), try makeLog(of: job))
     }
     prepared = PreparedJob(id: job.id, lock: lock, log: log)
@@ -340,7 +340,7 @@ extension RunnerSteps {
   /// not be left without supervision.
   private func reportProcess(_ pid: Int32, of job: Job) {
     try? decide { (scope) throws(Failure) in
-      try append(job.id, queue.running(job)?.run.spawned(pid), &scope, flush: false)
+      try append(job.id, queue.running(job)?.status.spawned(pid), &scope, flush: false)
     }
   }
 }

@@ -74,7 +74,7 @@ extension RunnerSteps {
 
   /// The end of a job that no runner observed; `known` is what its launcher reported.
   private func end(of job: Job, _ termination: Termination, _ known: Ending?) -> (
-    Run.Outcome, at: Timestamp
+    JobStatus.Outcome, at: Timestamp
   ) {
     let now = Clock.now()
     if let known {
@@ -139,9 +139,9 @@ extension RunnerSteps {
       let isNews = try decide { (scope) throws(Failure) in
         // The job may have been continued since the search.
         guard let current = queue.running(job), isEnding || current.suspendedSince != nil,
-          let run = current.run.left(processes)
+          let status = current.status.left(processes)
         else { return false }
-        try scope.append([.run(job.id, run)])
+        try scope.append([.status(job.id, status)])
         return true
       }
       guard isNews else { return }

@@ -170,14 +170,14 @@ extension RunnerSteps {
   /// What was requested for a running job, among its other properties.
   ///
   /// `isEnding` is whether the job is being ended, and so is not suspended.
-  func requests(for id: JobID, isEnding: Bool) throws(Failure) -> Run.Running {
+  func requests(for id: JobID, isEnding: Bool) throws(Failure) -> JobStatus.Running {
     let running = try current().job(id)?.running ?? .unknown
     guard running.suspension.since != nil, isEnding else { return running }
     // It is continued to receive the signal, and the queue must not say otherwise. Ignores errors:
     // the disk may be full, and the job must be ended nevertheless.
     try? decide { (scope) throws(Failure) in
-      let run = queue.job(id)?.run.continued(at: Clock.reading())
-      if let run { try scope.append([.run(id, run)]) }
+      let status = queue.job(id)?.status.continued(at: Clock.reading())
+      if let status { try scope.append([.status(id, status)]) }
     }
     return try current().job(id)?.running ?? .unknown
   }
@@ -189,14 +189,14 @@ extension RunnerSteps {
   /// would be lost, and the job could be retried. Then calls `next`, under the same lock.
   func record(
     of job: Job, _ launch: Launch? = nil, unlogged: Bytes? = nil, flush: Bool,
-    as end: (_ current: Job) -> (Run.Outcome, at: Timestamp),
+    as end: (_ current: Job) -> (JobStatus.Outcome, at: Timestamp),
     next: (inout JournalScope) throws(Failure) -> Void = { _ in }
   ) throws(Failure) {
     try decide { (scope) throws(Failure) in
       guard let current = queue.running(job) else { return try next(&scope) }
       let (outcome, at) = end(current)
-      let run = unlogged.flatMap { current.run.unlogged($0) } ?? current.run
-      let over = run.ended(outcome, at: at, launch: launch)
+      let status = unlogged.flatMap { current.status.unlogged($0) } ?? current.status
+      let over = status.ended(outcome, at: at, launch: launch)
       let entries = over.map { queue.end(of: current, $0, at: Clock.reading()) } ?? []
       let forgotten = entries.flatMap(\.forgottenIDs)
       // After the line is durable: a log must not be lost while its job can reappear.

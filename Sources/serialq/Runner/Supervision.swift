@@ -141,7 +141,7 @@ extension RunnerSteps {
       supervision.drain()
       let now = Clock.monotonic()
       let stop = heedsStop ? supervision.level : .no
-      var requests = Run.Running.unknown
+      var requests = JobStatus.Running.unknown
       if let job {
         requests = try self.requests(
           for: job.id, isEnding: termination.cause != .itself || stop != .no)

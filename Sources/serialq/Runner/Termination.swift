@@ -32,7 +32,7 @@ struct Termination {
   private(set) var signal: Int32?
   /// The deadline if the job is not suspended.
   private var timeLimit: Int64?
-  private var suspension = Run.Running.unknown.suspension
+  private var suspension = JobStatus.Running.unknown.suspension
   private var killAt: Int64?
   private var giveUpAt: Int64?
   private var seenRequests = 0
@@ -48,7 +48,7 @@ struct Termination {
   }
 
   /// The signals to send now; `job` says what was requested so far.
-  mutating func signals(_ job: Run.Running, stop: Stop, now: Int64) -> [Int32] {
+  mutating func signals(_ job: JobStatus.Running, stop: Stop, now: Int64) -> [Int32] {
     var signals: [Int32] = []
     for request in job.requests.dropFirst(seenRequests) {
       let signal = first(request)

@@ -6,7 +6,9 @@ extension Array where Element == UInt8 {
     self = text.withUTF8Buffer { Array($0) }
   }
 
-  /// The bytes as displayable text; invalid UTF-8 becomes U+FFFD.
+  /// The bytes as text, not escaped; invalid UTF-8 becomes U+FFFD.
+  ///
+  /// To show untrusted text, use ``Visible``.
   package var text: String { String(decoding: self, as: UTF8.self) }
 
   /// The path of an entry in the folder that this path names.

@@ -100,7 +100,7 @@ struct AttachState {
         : "serialq: another terminal types now, this one only shows; \(detachKey.name) leaves")
   }
 
-  /// Shows a line, which must be escaped already, between the output of the job.
+  /// Shows a line between the output of the job.
   mutating func say(_ text: String) {
     var screen = screen
     screen.note(output)

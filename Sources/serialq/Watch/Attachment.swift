@@ -79,8 +79,8 @@ package struct Attachment {
   /// Passes on keys and output until the end, and restores the terminal.
   ///
   /// Calls `check` first, and when one of `descriptors` is readable or at its end, which it resets: it
-  /// returns messages for the user, escaped already, and why to leave now. If the job is over, what its
-  /// keeper has sent is shown first.
+  /// returns messages for the user, and why to leave now. If the job is over, what its keeper has sent
+  /// is shown first.
   package mutating func run(
     watching descriptors: [Int32], _ signals: TerminalSignals,
     check: () -> (messages: [String], end: End?)

@@ -122,7 +122,7 @@ package struct Follower {
     set { state.chosen = newValue }
   }
   /// How the chosen job ended; nil if its end was not reported.
-  package var result: Run? { state.result }
+  package var result: JobStatus? { state.result }
   /// The first job that was reported as failed.
   package var firstFailed: JobID? { state.firstFailed }
   /// The number of jobs whose ends were reported, by state; nil if it is not known.

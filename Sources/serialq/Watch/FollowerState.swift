@@ -45,11 +45,12 @@ struct FollowerState {
     mutating func note(_ entry: Entry, _ before: Job?, _ queue: borrowing Queue) {
       switch entry {
       case .job(let id, _): if before == nil { note(id, isRequeued: false, nil) }
-      case .run(let id, let run):
-        let state = run.state
-        guard let before, before.state != state || before.attempts != run.attempts else { return }
+      case .status(let id, let status):
+        let state = status.state
+        guard let before, before.state != state || before.attempts != status.attempts
+        else { return }
         let isRequeued =
-          before.state.isOver && !state.isOver && run.retriesUsed <= before.retriesUsed
+          before.state.isOver && !state.isOver && status.retriesUsed <= before.retriesUsed
         note(id, isRequeued: isRequeued, state.isOver ? queue.job(id) : nil)
       case .queue, .forgotten: break
       }
@@ -127,7 +128,7 @@ struct FollowerState {
   private(set) var counts: [JobState?: Int] = [:]
   /// The job of interest, and how it ended.
   var chosen: JobID?
-  private(set) var result: Run?
+  private(set) var result: JobStatus?
   private var actions: [Action] = []
   /// What was reported as missing to start the next job.
   private var shortage: String?
@@ -318,7 +319,7 @@ struct FollowerState {
 
   private mutating func reportEnd(of job: Job) {
     reported.insert(AttemptID(job))
-    count(job.id, job.run)
+    count(job.id, job.status)
     if style.isTalkative {
       let line = "[\(mark(job.id))] \(job.outcomeText)"
       let color = style.hasColor && job.state.isFailure ? Color.red : nil
@@ -328,10 +329,10 @@ struct FollowerState {
     }
   }
 
-  private mutating func count(_ id: JobID, _ run: Run?) {
-    counts[run?.state, default: 0] += 1
-    if run?.state.isFailure == true { firstFailed = firstFailed ?? id }
-    if id == chosen { result = run }
+  private mutating func count(_ id: JobID, _ status: JobStatus?) {
+    counts[status?.state, default: 0] += 1
+    if status?.state.isFailure == true { firstFailed = firstFailed ?? id }
+    if id == chosen { result = status }
   }
 
   private mutating func printRest() {

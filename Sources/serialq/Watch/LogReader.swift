@@ -120,7 +120,7 @@ package struct LogReader {
     return 0
   }
 
-  /// The current state of the incomplete last line, such as a progress bar, escaped for a terminal.
+  /// The current state of the incomplete last line, such as a progress bar.
   mutating func openLine() throws(Failure) -> String? {
     guard let line = cursor.openLine(atMost: LogReader.tailSize) else { return nil }
     let bytes = try piece(from: line.lowerBound, line.count)
@@ -178,7 +178,7 @@ package struct LogReader {
     return file
   }
 
-  /// The last lines of a log, escaped for a terminal; reads only the end of the file.
+  /// The last lines of a log; reads only the end of the file.
   ///
   /// Of a job that had a terminal, reads more than `most` bytes, because few of them are text.
   package static func tail(

@@ -157,7 +157,7 @@ extension Queue {
   /// The error of a command that would wait for a suspended job, or for jobs that a pause keeps
   /// from starting.
   package func blocked(named name: String) -> Failure {
-    let because = memory.pause?.because.map { " because job \($0) failed" } ?? ""
+    let because = properties.pause?.because.map { " because job \($0) failed" } ?? ""
     if let job = suspended.first {
       return Failure(
         "queue \(name)", "job \(job.id) is suspended",

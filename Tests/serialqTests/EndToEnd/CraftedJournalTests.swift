@@ -135,12 +135,12 @@ import Testing
       let context = try #require(try scene.queue().job(1)).context
       try Journal(scene.queueFolder()).append(
         (1...12).flatMap { id -> [Entry] in
-          var details = random.order().details
+          var details = random.spec().details
           details.input = nil
-          let order = Order(
+          let spec = JobSpec(
             .shell(Bytes("exit \(id % 2)".utf8)), in: context, details, added: .test)
-          return [.job(id, order), .run(id, random.harmlessRun())]
-        } + [.queue(random.harmlessMemory())])
+          return [.job(id, spec), .status(id, random.harmlessStatus())]
+        } + [.queue(random.harmlessProperties())])
       // Some of the jobs wait for a century.
       for words in Self.commands {
         let outcome = try scene.script("timeout 1 serialq \(words)")
@@ -153,19 +153,21 @@ import Testing
 
 extension RandomStates {
   /// Names no process that exists.
-  fileprivate mutating func harmlessRun() -> Run {
-    var run = run()
-    guard case .running(var running) = run.phase else { return run }
+  fileprivate mutating func harmlessStatus() -> JobStatus {
+    var status = status()
+    guard case .running(var running) = status.phase else { return status }
     running.pid = running.pid.map { _ in Int32.max }
-    run.phase = .running(running)
-    return run
+    status.phase = .running(running)
+    return status
   }
 
   /// Has no commands.
-  fileprivate mutating func harmlessMemory() -> Memory {
-    var memory = memory()
-    (memory.settings.onFinish, memory.settings.onIdle, memory.settings.onAsk) = (nil, nil, nil)
-    (memory.settings.shell, memory.settings.launcher, memory.pause) = (nil, nil, nil)
-    return memory
+  fileprivate mutating func harmlessProperties() -> QueueProperties {
+    var properties = properties()
+    (properties.settings.onFinish, properties.settings.onIdle, properties.settings.onAsk) = (
+      nil, nil, nil
+    )
+    (properties.settings.shell, properties.settings.launcher, properties.pause) = (nil, nil, nil)
+    return properties
   }
 }

@@ -53,13 +53,13 @@ import Testing
     _ = try scene.waitForProcess(of: 1)
     let folder = try scene.queueFolder()
     let lock = try #require(try JobLock.existing(1, folder))
-    let run = try #require(try scene.queue().job(1)?.run.requested(SIGTERM, at: Clock.reading()))
+    let run = try #require(try scene.queue().job(1)?.status.requested(SIGTERM, at: Clock.reading()))
     // Runs while the runner, which has detected the exit, waits for the lock to record it.
     try Journal(folder).locked { (scope) throws(Failure) in
       try gate.open()
       try lock.lock()
       lock.unlock()
-      try scope.append([.run(1, run)])
+      try scope.append([.status(1, run)])
     }
     #expect(try scene.serialq("wait", "1").code == 1)
     #expect(try scene.states() == [.cancelled])

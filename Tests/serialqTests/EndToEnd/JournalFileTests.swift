@@ -32,7 +32,7 @@ import Testing
     try scene.add("exit 3", "true")
     let journal = Journal(try scene.queueFolder())
     let paused = Queue().paused(at: .test)
-    let pauses = (0..<10_000).map { Entry.queue($0 % 2 == 0 ? paused : Memory()) }
+    let pauses = (0..<10_000).map { Entry.queue($0 % 2 == 0 ? paused : QueueProperties()) }
     try journal.locked { (scope) throws(Failure) in _ = try scope.append(pauses, flush: false) }
     #expect(try scene.serialq("run").code == 1)
     #expect(try scene.journal().count { $0 == UInt8(ascii: "\n") } < 30)

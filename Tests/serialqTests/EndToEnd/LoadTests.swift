@@ -52,7 +52,7 @@ import Testing
       }
       #expect(refused.code == 125 && refused.errorText.contains(": it is too long: "))
       #expect(try refused.errors.count < 500 && scene.states().count == 3)
-      var tooLong = try #require(try scene.queue().job(2)).order
+      var tooLong = try #require(try scene.queue().job(2)).spec
       tooLong.command = .shell(Bytes((line + "x").utf8))
       try scene.write(.edit(2, tooLong))
       let run = try scene.serialq("run")

@@ -44,7 +44,7 @@ enum FuzzTarget: String, CaseIterable {
     // An append continues after the last valid line, and a line without effect changes nothing.
     var next = LineCoder(at: replayed.committed.next)
     let line = Record(
-      entry: .queue(replayed.queue.memory), next: replayed.queue.nextID, more: 0,
+      entry: .queue(replayed.queue.properties), next: replayed.queue.nextID, more: 0,
       isPaused: replayed.queue.isPaused)
     JournalLine.write(line, to: &next)
     guard let again = try? Replayed(text.prefix(Int(replayed.committed.offset)) + next.json.bytes),
@@ -86,10 +86,10 @@ enum FuzzTarget: String, CaseIterable {
   /// The first job that differs, or all fields other than jobs.
   private static func difference(_ one: Queue, _ other: Queue) -> String {
     for (job, second) in zip(one.inOrder, other.inOrder) where job != second {
-      return "\(job) \(job.run) is \(second) \(second.run)"
+      return "\(job) \(job.status) is \(second) \(second.status)"
     }
     return [one, other].map {
-      "\($0.nextID) \($0.running) \($0.memory) \($0.jobs.count)"
+      "\($0.nextID) \($0.running) \($0.properties) \($0.jobs.count)"
     }.joined(separator: " is ")
   }
 

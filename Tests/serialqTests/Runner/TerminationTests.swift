@@ -81,7 +81,7 @@ import Testing
   // Fails if a job that is being ended is stopped, and misses its grace period.
   @Test("a job that is being ended is neither suspended nor continued")
   func endsSuspended() {
-    var requests = Run.Running()
+    var requests = JobStatus.Running()
     requests.suspension = Suspension(since: since, uptime: 40)
     var termination = Termination()
     _ = termination.signals(requests, stop: .no, now: 40)
@@ -98,7 +98,7 @@ import Testing
   @Test("a suspension of any length moves the time limit")
   func longSuspension() {
     #expect(Suspension(since: since, uptime: 9).total(at: 5) == 0)
-    var requests = Run.Running()
+    var requests = JobStatus.Running()
     requests.suspension = Suspension(earlier: .max)
     var termination = Termination(timeLimit: 100)
     #expect(termination.signals(requests, stop: .no, now: 100) == [SIGCONT])
@@ -108,7 +108,7 @@ import Testing
 
 extension Termination {
   fileprivate mutating func signals(requests: [Int32], stop: Stop, now: Int64) -> [Int32] {
-    var running = Run.Running()
+    var running = JobStatus.Running()
     running.requests = requests
     return signals(running, stop: stop, now: now)
   }

@@ -11,11 +11,11 @@ import Testing
     _ state: JobState = .succeeded
   ) throws -> Job {
     try #require(
-      jobAfter(order(line, label), id: id, state, nanoseconds: seconds * 1_000_000_000))
+      jobAfter(spec(line, label), id: id, state, nanoseconds: seconds * 1_000_000_000))
   }
 
-  private func order(_ line: String, _ label: String? = nil) -> Order {
-    serialqTests.order(line, Order.Details(label: label.map { Bytes($0.utf8) }))
+  private func spec(_ line: String, _ label: String? = nil) -> JobSpec {
+    serialqTests.spec(line, JobSpec.Details(label: label.map { Bytes($0.utf8) }))
   }
 
   private func waiting(_ line: String, label: String? = nil) throws -> Job {
@@ -25,7 +25,7 @@ import Testing
   /// A job that started so many seconds ago.
   private func running(_ line: String, since seconds: Int64) throws -> Job {
     let started = Timestamp(microseconds: Clock.now().microseconds - seconds * 1_000_000)
-    return try #require(jobAfter(order(line), id: 99, .running, started: started))
+    return try #require(jobAfter(spec(line), id: 99, .running, started: started))
   }
 
   // Fails if the order of precedence changes, or a mean is used: a single outlier changes it.
@@ -79,7 +79,7 @@ import Testing
   // Fails if durations are rounded before they are added: 25 jobs of 0.4 s would take 25 s or none.
   @Test("durations are added before the sum is rounded")
   func exactSum() throws {
-    let short = try #require(jobAfter(order("make"), .succeeded, nanoseconds: 400_000_000))
+    let short = try #require(jobAfter(spec("make"), .succeeded, nanoseconds: 400_000_000))
     let jobs = try (1...25).map { _ in try waiting("make") }
     let left = try #require(DurationEstimate([short]).left(running: [], waiting: jobs))
     #expect(left == .seconds(10))

@@ -55,7 +55,7 @@ import Testing
   private let again = AttemptID(id: 1, number: 2)
 
   private func add(_ id: JobID, retries: Int = 0) -> Act {
-    .add(id, serialqTests.order("true", Order.Details(limits: Limits(retries: retries))))
+    .add(id, serialqTests.spec("true", JobSpec.Details(limits: Limits(retries: retries))))
   }
 
   private func end(_ id: JobID, _ code: Int32 = 0) -> Act {

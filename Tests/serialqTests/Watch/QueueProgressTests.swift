@@ -10,8 +10,8 @@ import Testing
   }
 
   private func add(_ id: JobID, at second: Int64) -> Act {
-    let order = order()
-    return .add(id, Order(order.command, in: order.context, added: at(second)))
+    let spec = spec()
+    return .add(id, JobSpec(spec.command, in: spec.context, added: at(second)))
   }
 
   private func start(_ id: JobID, at second: Int64) -> Act { .start(id, at: moment(at(second))) }

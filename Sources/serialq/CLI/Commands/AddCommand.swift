@@ -60,10 +60,10 @@ extension AddCommand: Subcommand {
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    let adding = try Adding(source, job)
-    adding.reportMissingFiles(to: session.output)
+    let submission = try Submission(source, job)
+    submission.reportMissingFiles(to: session.output)
     let folder = try session.folder(for: job)
-    let added = try adding.append(
+    let added = try submission.append(
       to: folder, startsRunner: startsRunner, key: key)
     let ids = added.ids
     for id in added.found where session.messageTraits.isTerminal || !json {

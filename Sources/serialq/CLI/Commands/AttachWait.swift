@@ -215,7 +215,7 @@ struct AttachWait {
       session.output.message("serialq: job \(id) \(job.outcomeText): \(job.title)")
       if job.state.isFailure { session.suggestLog(id, in: queueName) }
     }
-    return job.run.code
+    return job.status.code
   }
 
   private func end(by signal: Int32, in session: inout Session) -> ExitCode {

@@ -85,14 +85,14 @@ extension EditCommand: Subcommand {
         try refuseChanged(job, now)
       }
       try refuseRunning(now)
-      let order = try changes.applied(to: now, in: edited.queue, scope)
-      if now.state == .waiting, order == now.order, !changes.hasConditions { return nil }
+      let spec = try changes.applied(to: now, in: edited.queue, scope)
+      if now.state == .waiting, spec == now.spec, !changes.hasConditions { return nil }
       if now.state.isOver {
         let all = edited.queue.withSkipped([now])
         skipped = all.filter { $0.id != now.id }
         edited.retry(all, first: false)
       }
-      edited.edit(now.id, to: order, checks: changes.hasConditions)
+      edited.edit(now.id, to: spec, checks: changes.hasConditions)
       return now
     } then: { (folder, queue) throws(Failure) in
       isPaused = queue.isPaused
@@ -103,7 +103,7 @@ extension EditCommand: Subcommand {
       return .success
     }
     if let directory = changes.options.directory {
-      Adding.reportMissing(try Adding.directory(directory), to: session.output)
+      Submission.reportMissing(try Submission.directory(directory), to: session.output)
     }
     let again = before.state.isOver ? " and queued again\(skipped.following("it"))" : ""
     let command = changes.command.map { ": \(ShellQuote.command($0).cut(to: 200))" } ?? ""

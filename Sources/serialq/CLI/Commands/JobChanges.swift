@@ -53,9 +53,9 @@ extension JobChanges {
   /// What the job is asked to do after the changes.
   func applied(
     to job: Job, in queue: Queue, _ scope: JournalScope
-  ) throws(Failure) -> Order {
+  ) throws(Failure) -> JobSpec {
     var variables: [Bytes] = []
-    var edited = job.order
+    var edited = job.spec
     if let command { edited.command = command }
     edited.details.limits = options.limits(job.limits)
     if options.hasTerminal == true, job.input != nil { throw hasInput(job.id) }
@@ -67,7 +67,7 @@ extension JobChanges {
       throw refusal(of: job.id, fault)
     }
     if let directory = options.directory {
-      edited.context.directory = try Adding.directory(directory)
+      edited.context.directory = try Submission.directory(directory)
     }
     if let label = options.label { edited.details.label = label.isEmpty ? nil : label }
     if let hasTerminal = options.hasTerminal {

@@ -31,9 +31,9 @@ extension ResumeCommand: Subcommand {
     try session.forEach(in: queues) { (name) throws(Failure) in
       let before = try session.change(name.text) { (changes, _) throws(Failure) in
         let (before, clocks) = (changes.queue, Clock.reading())
-        var memory = before.memory
-        memory.pause = nil
-        if before.isPaused { changes.append(.queue(memory)) }
+        var properties = before.properties
+        properties.pause = nil
+        if before.isPaused { changes.append(.queue(properties)) }
         for job in before.suspended { changes.change(job.id) { $0.continued(at: clocks) } }
         return before
       } then: { (folder, queue) throws(Failure) in

@@ -73,13 +73,13 @@ extension RunCommand: Subcommand {
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     try StartedThread.require(Runner.threads)
     if job.hasTerminal == true { try RunTerminal.require(in: &session) }
-    let adding = try source.map { (source) throws(Failure) in
-      try Adding(source, job)
+    let submission = try source.map { (source) throws(Failure) in
+      try Submission(source, job)
     }
-    adding?.reportMissingFiles(to: session.output)
+    submission?.reportMissingFiles(to: session.output)
     let name = Bytes(job.queue.utf8)
     // Makes a queue only for a job: the name may be mistyped.
-    if adding == nil, try session.spool().existingQueue(named: name) == nil {
+    if submission == nil, try session.spool().existingQueue(named: name) == nil {
       session.reportNoJobs(in: job.queue)
       return .success
     }
@@ -111,9 +111,9 @@ extension RunCommand: Subcommand {
       }, wake: { wakeUp.wake() }, changed: { wakeUp.wake() })
     // After everything else that can fail: a command that fails to start must not leave jobs in the
     // queue.
-    let ids = try adding?.append(to: folder, startsRunner: false, refusesPause: true).ids ?? []
+    let ids = try submission?.append(to: folder, startsRunner: false, refusesPause: true).ids ?? []
     if case .command? = source { follower.chosen = ids.first }
-    if adding != nil {
+    if submission != nil {
       let text = JobID.text(of: ids, separator: ", ")
       session.confirm(ids.count == 1 ? "queued job \(text)" : "queued jobs \(text)")
     }
@@ -149,7 +149,7 @@ extension RunCommand: Subcommand {
     } catch {
       var error = error
       if let signal = signals.first { error.code = .ended(by: signal) }
-      guard adding != nil else { throw error }
+      guard submission != nil else { throw error }
       throw error.after(
         "The jobs are in the queue despite this error.",
         next: "See: \(advised("status", in: job.queue))")

@@ -82,9 +82,9 @@ extension SetCommand: Subcommand {
     guard let setting, let value else {
       let found = try session.readQueue(named: queue)?.1
       if found == nil { session.reportNoJobs(in: queue) }
-      let memory = found?.memory ?? Memory()
-      let table = Setting.all.map { "\($0.name.padded(to: 12))\($0.text(in: memory))\n" }.joined()
-      session.output.result(setting.map { $0.text(in: memory) + "\n" } ?? table)
+      let properties = found?.properties ?? QueueProperties()
+      let table = Setting.all.map { "\($0.name.padded(to: 12))\($0.text(in: properties))\n" }
+      session.output.result(setting.map { $0.text(in: properties) + "\n" } ?? table.joined())
       return .success
     }
     if case .shell = setting.kind, !value.isEmpty, try !FileSystem.isExecutable(value) {
@@ -97,9 +97,9 @@ extension SetCommand: Subcommand {
     var before = Queue()
     let forgotten = try session.change(queue) { (changes, scope) throws(Failure) in
       before = changes.queue
-      var memory = before.memory
-      try setting.store(value, in: &memory, scope)
-      changes.append(.queue(memory))
+      var properties = before.properties
+      try setting.store(value, in: &properties, scope)
+      changes.append(.queue(properties))
       let forgotten = setting == .keep ? changes.queue.forgetting() : []
       for entry in forgotten { changes.append(entry) }
       return forgotten.flatMap(\.forgottenIDs)

@@ -10,7 +10,7 @@ struct Setting: Sendable {
   var choices: [String] = []
   let kind: Kind
 
-  typealias Path<Stored> = WritableKeyPath<Memory, Stored> & Sendable
+  typealias Path<Stored> = WritableKeyPath<QueueProperties, Stored> & Sendable
 
   enum Kind: Sendable {
     /// True for the value `on`.
@@ -39,7 +39,7 @@ struct Setting: Sendable {
       name: "log-limit", choices: ["none"],
       kind: .number(\.settings.logLimit, form: "a size of at least 1K, such as 10M") {
         Humanize.parseSize($0).map(Int.init).flatMap {
-          Memory.Settings.logLimits ~= $0 ? $0 : nil
+          QueueProperties.Settings.logLimits ~= $0 ? $0 : nil
         }
       } text: {
         Humanize.size(Int64($0))
@@ -120,28 +120,28 @@ extension Setting {
   }
 
   func store(
-    _ value: Bytes, in memory: inout Memory, _ scope: JournalScope
+    _ value: Bytes, in properties: inout QueueProperties, _ scope: JournalScope
   ) throws(Failure) {
     let line = value.isEmpty ? nil : value
     switch kind {
-    case .flag(let path, let on): memory[keyPath: path] = value.text == on
-    case .number(let path, _, let read, _): memory[keyPath: path] = line.flatMap(read)
+    case .flag(let path, let on): properties[keyPath: path] = value.text == on
+    case .number(let path, _, let read, _): properties[keyPath: path] = line.flatMap(read)
     case .hook(let path):
-      memory[keyPath: path] = try line.map { (line) throws(Failure) in try scope.hook(line) }
-    case .shell: memory.settings.shell = line
-    case .launcher: memory.settings.launcher = line
+      properties[keyPath: path] = try line.map { (line) throws(Failure) in try scope.hook(line) }
+    case .shell: properties.settings.shell = line
+    case .launcher: properties.settings.launcher = line
     }
   }
 
   /// The present value, in the form that `set` takes.
-  func text(in memory: Memory) -> String {
+  func text(in properties: QueueProperties) -> String {
     switch kind {
     case .flag(let path, let on):
-      memory[keyPath: path] ? on : choices.first { $0 != on } ?? ""
-    case .number(let path, _, _, let text): memory[keyPath: path].map(text) ?? choices[0]
-    case .hook(let path): ShellQuote.word(memory[keyPath: path]?.line ?? [])
-    case .shell: ShellQuote.word(memory.settings.shell ?? Command.standardShell)
-    case .launcher: ShellQuote.word(memory.settings.launcher ?? [])
+      properties[keyPath: path] ? on : choices.first { $0 != on } ?? ""
+    case .number(let path, _, _, let text): properties[keyPath: path].map(text) ?? choices[0]
+    case .hook(let path): ShellQuote.word(properties[keyPath: path]?.line ?? [])
+    case .shell: ShellQuote.word(properties.settings.shell ?? Command.standardShell)
+    case .launcher: ShellQuote.word(properties.settings.launcher ?? [])
     }
   }
 }

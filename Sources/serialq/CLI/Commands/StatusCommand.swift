@@ -152,7 +152,7 @@ extension StatusCommand: Subcommand {
       }
       json.member("damaged", damaged)
       json.member("openFailures", queue.openCount)
-      json.member("onIdleFailure", failure: queue.memory.idleHookFailure)
+      json.member("onIdleFailure", failure: queue.properties.idleHookFailure)
       json.key("counts")
       queue.writeCounts(to: &json)
       json.key("running")

@@ -173,14 +173,14 @@ extension WaitCommand: Subcommand {
     if jobs.isEmpty, !failed.isEmpty {
       session.output.message("Mark as seen: \(advised("ack", in: waiting.queueName)) --all")
     }
-    if let id = waiting.onlyID { return failed.first { $0.id == id }?.run.code }
+    if let id = waiting.onlyID { return failed.first { $0.id == id }?.status.code }
     return failed.isEmpty ? nil : .jobFailed
   }
 }
 
 extension Waiting: WatchedQueue {}
 
-extension Run {
+extension JobStatus {
   /// The exit code for the outcome of the job.
   var code: ExitCode {
     switch (state, ending?.shellCode) {

@@ -15,12 +15,11 @@ struct RunView: Equatable {
     var id: JobID
     /// Only if several queues are shown.
     var queue: String?
-    /// Escaped already, as is `output`.
     var title: String
     var elapsed: Duration?
     /// The incomplete last line of its output: progress or a prompt.
     var output: String?
-    /// What it asks on its terminal, and the command that answers it; escaped already.
+    /// What it asks on its terminal, and the command that answers it.
     var question: [String] = []
   }
 

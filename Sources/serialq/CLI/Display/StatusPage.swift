@@ -6,7 +6,7 @@ struct StatusPage: Equatable {
   var namesQueues = false
   /// Of queues with jobs, or the only one.
   var reports: [StatusReport] = []
-  /// Why other queues cannot be read; escaped already.
+  /// Why other queues cannot be read.
   var faults: [String] = []
 
   /// The lines at full length; see ``StatusReport``.

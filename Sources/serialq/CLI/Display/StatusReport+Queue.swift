@@ -42,7 +42,7 @@ extension StatusReport {
       entry.suspended = age(job.suspendedSince)
       running.append(entry)
     }
-    pause = queue.memory.pause.map { Pause(age: age($0.at), because: $0.because) }
+    pause = queue.properties.pause.map { Pause(age: age($0.at), because: $0.because) }
     waiting = queue.firstWaiting.map { job in
       let delay = job.delay(now)
       return Waiting(
@@ -80,7 +80,7 @@ extension StatusReport {
           text: "The on-finish command of job \(id) \(how.outcomeText).",
           adviceName: "Output of on-finish", advice: "cat \(ShellQuote.word(folder.hookLog))"))
     }
-    if let how = queue.memory.idleHookFailure {
+    if let how = queue.properties.idleHookFailure {
       notes.append(
         Note(
           text: "The on-idle command \(how.outcomeText).", adviceName: "Output of on-idle",

@@ -4,8 +4,7 @@ import SerialqWatch
 
 /// The state of a queue: failures, running and waiting jobs, progress, and suggested commands.
 ///
-/// Pure: formats its properties for a terminal of any size, or for a file. All text must be escaped
-/// already.
+/// Pure: formats its properties for a terminal of any size, or for a file.
 struct StatusReport: Equatable {
   /// An open job: a failure, or a skipped job whose cause is not open itself.
   struct Trouble: Equatable {

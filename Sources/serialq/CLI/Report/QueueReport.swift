@@ -21,7 +21,7 @@ struct QueueReport {
 
   var queue: String
   var made: Timestamp
-  var pause: Memory.Pause?
+  var pause: QueueProperties.Pause?
   /// The number of jobs in each state that occurs.
   var counts: [(state: JobState, count: Int)]
   var jobs: Int
@@ -41,7 +41,7 @@ struct QueueReport {
   ) {
     self.queue = name
     made = now.date
-    pause = queue.memory.pause
+    pause = queue.properties.pause
     jobs = queue.jobs.count
     counts = JobState.allCases.map { ($0, queue.count($0)) }.filter { $0.1 > 0 }
     timeline = Timeline(queue, attempts, at: now, last: count)

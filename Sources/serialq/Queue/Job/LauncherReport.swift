@@ -105,7 +105,7 @@ extension JournalReader {
       _ = launch.take((try? folder.launcherReport(job.id)) ?? [])
       // Only its end says that.
       launch.lost = nil
-      if let run = job.run.reported(launch) { queue.apply(.run(job.id, run)) }
+      if let status = job.status.reported(launch) { queue.apply(.status(job.id, status)) }
     }
   }
 }

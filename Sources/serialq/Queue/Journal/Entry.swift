@@ -1,10 +1,10 @@
 /// A line of the journal; the state of a queue is what the last line about each thing says.
 package enum Entry: Equatable, Sendable {
   /// What a job is asked to do; adds the job, or changes it.
-  case job(JobID, Order)
+  case job(JobID, JobSpec)
   /// How a job is now.
-  indirect case run(JobID, Run)
-  indirect case queue(Memory)
+  indirect case status(JobID, JobStatus)
+  indirect case queue(QueueProperties)
   /// Finished jobs to remove from the queue.
   case forgotten([ClosedRange<JobID>])
 }
@@ -26,7 +26,7 @@ extension Entry {
   /// The job that it is about.
   package var job: JobID? {
     switch self {
-    case .job(let id, _), .run(let id, _): id
+    case .job(let id, _), .status(let id, _): id
     case .queue, .forgotten: nil
     }
   }
@@ -43,19 +43,19 @@ extension Entry {
     _ entry: Entry?, by coder: inout LineCoder
   ) throws(FlatObjectError) -> Entry {
     switch entry ?? unread(coder) {
-    case .job(var id, var order):
+    case .job(var id, var spec):
       try coder.id("job", &id)
-      try order.code(&coder)
-      return .job(id, order)
-    case .run(var id, var run):
+      try spec.code(&coder)
+      return .job(id, spec)
+    case .status(var id, var status):
       try coder.id("run", &id)
-      try run.code(&coder)
-      return .run(id, run)
-    case .queue(var memory):
+      try status.code(&coder)
+      return .status(id, status)
+    case .queue(var properties):
       var isThere = true
       try coder.flag("queue", &isThere)
-      try memory.code(&coder)
-      return .queue(memory)
+      try properties.code(&coder)
+      return .queue(properties)
     case .forgotten(var ids):
       try coder.ranges("forgotten", &ids)
       // Otherwise a line about nothing.
@@ -65,8 +65,8 @@ extension Entry {
   }
 
   private static func unread(_ coder: LineCoder) -> Entry {
-    if coder.has("run") { return .run(0, Run()) }
+    if coder.has("run") { return .status(0, JobStatus()) }
     if coder.has("job") { return .job(0, .unread) }
-    return coder.has("queue") ? .queue(Memory()) : .forgotten([])
+    return coder.has("queue") ? .queue(QueueProperties()) : .forgotten([])
   }
 }

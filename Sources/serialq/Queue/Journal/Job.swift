@@ -5,69 +5,69 @@ import SerialqSystem
 /// Kept small: 100,000 jobs must fit in a runner of 40 MB.
 package struct Job: Equatable, Sendable {
   package let id: JobID
-  package internal(set) var order: Order
-  /// As `run` has it.
+  package internal(set) var spec: JobSpec
+  /// As `status` has it.
   package private(set) var state = JobState.waiting
   /// Nil for a job that was just added.
   private var box: Box?
 
-  init(_ id: JobID, _ order: Order) {
+  init(_ id: JobID, _ spec: JobSpec) {
     self.id = id
-    self.order = order
+    self.spec = spec
   }
 
   /// A class, so that one property is read without a copy of all.
   private final class Box: Equatable, Sendable {
-    let run: Run
+    let status: JobStatus
 
-    init(_ run: Run) { self.run = run }
+    init(_ status: JobStatus) { self.status = status }
 
-    static func == (one: Box, other: Box) -> Bool { one.run == other.run }
+    static func == (one: Box, other: Box) -> Bool { one.status == other.status }
   }
 
   /// How the job is now.
-  package internal(set) var run: Run {
-    get { box?.run ?? Run() }
+  package internal(set) var status: JobStatus {
+    get { box?.status ?? JobStatus() }
     set {
-      box = newValue == Run() ? nil : Box(newValue)
+      box = newValue == JobStatus() ? nil : Box(newValue)
       state = newValue.state
     }
   }
 
-  package var attempts: Int { box?.run.attempts ?? 0 }
-  package var retriesUsed: Int { box?.run.retriesUsed ?? 0 }
+  package var attempts: Int { box?.status.attempts ?? 0 }
+  package var retriesUsed: Int { box?.status.retriesUsed ?? 0 }
 
   /// Nil also for a job that was just added: its properties have the default values.
-  package var waiting: Run.Waiting? {
-    if state == .waiting, case .waiting(let waiting)? = box?.run.phase { waiting } else { nil }
+  package var waiting: JobStatus.Waiting? {
+    if state == .waiting, case .waiting(let waiting)? = box?.status.phase { waiting } else { nil }
   }
 
   var rank: Rank {
-    if case .waiting(let waiting)? = box?.run.phase, let rank = waiting.rank {
+    if case .waiting(let waiting)? = box?.status.phase, let rank = waiting.rank {
       rank
     } else {
       Rank(id)
     }
   }
 
-  package var running: Run.Running? {
-    if state == .running, case .running(let running)? = box?.run.phase { running } else { nil }
+  package var running: JobStatus.Running? {
+    if state == .running, case .running(let running)? = box?.status.phase { running } else { nil }
   }
 
-  package var over: Run.Over? {
-    if state.isOver, case .over(let over)? = box?.run.phase { over } else { nil }
+  package var over: JobStatus.Over? {
+    if state.isOver, case .over(let over)? = box?.status.phase { over } else { nil }
   }
 }
 
 extension Job {
-  package var command: Command { order.command }
-  package var context: ExecutionContext { order.context }
-  package var added: Timestamp { order.added }
-  package var label: Bytes? { order.label }
-  package var key: Bytes? { order.key }
-  package var input: Input? { order.input }
-  package var terminal: JobTerminal? { order.terminal }
-  package var limits: Limits { order.limits }
+  package var command: Command { spec.command }
+  package var context: ExecutionContext { spec.context }
+  package var added: Timestamp { spec.added }
+  package var label: Bytes? { spec.label }
+  package var key: Bytes? { spec.key }
+  package var input: Input? { spec.input }
+  package var terminal: JobTerminal? { spec.terminal }
+  package var limits: Limits { spec.limits }
 
   /// Whether the job had an attempt, and so has a log; also while it waits for another.
   package var hasRun: Bool { attempts > 0 }
@@ -89,7 +89,7 @@ extension Job {
 
   /// How the job ended; nil if that was not observed.
   package var ending: Ending? {
-    state.isOver ? run.ending : nil
+    state.isOver ? status.ending : nil
   }
 
   /// Nanoseconds without the wait in an engine; nil if the end was not observed.

@@ -84,7 +84,7 @@ package struct JournalScope {
     var isPaused = tail.isPaused
     for (index, entry) in entries.enumerated() {
       if case .job(let id, _) = entry { next = max(next, id + 1) }
-      if case .queue(let memory) = entry { isPaused = memory.pause != nil }
+      if case .queue(let properties) = entry { isPaused = properties.pause != nil }
       let record = Record(
         entry: entry, next: next, more: entries.count - 1 - index, isPaused: isPaused)
       JournalLine.write(record, to: &coder)

@@ -30,7 +30,9 @@ extension Queue {
   /// to the journal, one that does counts as not successful.
   private func unmetRequirement(of job: Job) -> JobID? {
     // The job itself had the last turn, or was the cause of a skip, if it is edited and queued again.
-    if job.needsPrevious, let last = memory.previous, !last.succeeded, root(of: last.id) != job.id {
+    if job.needsPrevious, let last = properties.previous, !last.succeeded,
+      root(of: last.id) != job.id
+    {
       return last.id
     }
     return job.requirements.joined().first { self.job($0)?.state != .succeeded }
@@ -43,7 +45,7 @@ extension Queue {
 
   /// Whether the on-idle command is to be run: a job ran since it last started, and none is left.
   package var isIdleHookDue: Bool {
-    settings.onIdle != nil && memory.results.hasRun && running.isEmpty && count(.waiting) == 0
+    settings.onIdle != nil && properties.results.hasRun && running.isEmpty && count(.waiting) == 0
   }
 
   /// Whether an attempt at the job that starts now gets a terminal.
@@ -56,27 +58,27 @@ extension Queue {
   /// The end of a running job, and what follows from it.
   ///
   /// `job` is its state while running. O(1), unless the number of jobs to keep is limited.
-  package func end(of job: Job, _ over: Run, at now: ClockReading) -> [Entry] {
-    let end = Entry.run(job.id, over)
+  package func end(of job: Job, _ over: JobStatus, at now: ClockReading) -> [Entry] {
+    let end = Entry.status(job.id, over)
     guard over.state.isFailure else { return [end] + forgetting(ending: 1) }
     if job.isRetried(after: over.state), let rank = rank(.first) {
       let due = job.limits.retryDelay > 0 ? now.adding(seconds: job.limits.retryDelay) : nil
       let again = over.retried(rank, due: due, isFree: true, isAutomatic: true)
-      return [end] + [again].compactMap { $0.map { .run(job.id, $0) } }
+      return [end] + [again].compactMap { $0.map { .status(job.id, $0) } }
     }
     guard settings.stopsOnFailure, !isPaused else { return [end] + forgetting() }
-    var (memory, ended) = (paused(at: now.date, because: job.id), job)
+    var (properties, ended) = (paused(at: now.date, because: job.id), job)
     // This line follows the line of the end, so the end is counted.
-    ended.run = over
-    memory.count(job, ended)
-    return [end, .queue(memory)] + forgetting()
+    ended.status = over
+    properties.count(job, ended)
+    return [end, .queue(properties)] + forgetting()
   }
 
   /// What the queue remembers once it is paused.
-  package func paused(at now: Timestamp, because job: JobID? = nil) -> Memory {
-    var memory = memory
-    memory.pause = Memory.Pause(at: now, because: job)
-    return memory
+  package func paused(at now: Timestamp, because job: JobID? = nil) -> QueueProperties {
+    var properties = properties
+    properties.pause = QueueProperties.Pause(at: now, because: job)
+    return properties
   }
 
   /// Forgets the oldest finished jobs above the limit, except open ones.

@@ -12,15 +12,15 @@ package struct Queue: Equatable, Sendable {
   ///
   /// More than one only if the end of one was lost: the runner recovers all of them.
   package private(set) var running: [JobID] = []
-  package private(set) var memory = Memory()
+  package private(set) var properties = QueueProperties()
   private var order = WaitingOrder()
   private var counts = [Int](repeating: 0, count: JobState.allCases.count)
   private var acknowledged = 0
 
   package init() {}
 
-  package var isPaused: Bool { memory.pause != nil }
-  package var settings: Memory.Settings { memory.settings }
+  package var isPaused: Bool { properties.pause != nil }
+  package var settings: QueueProperties.Settings { properties.settings }
 
   /// The running jobs that are suspended.
   package var suspended: [Job] { running.compactMap(job).filter { $0.suspendedSince != nil } }
@@ -58,7 +58,7 @@ package struct Queue: Equatable, Sendable {
   /// Compares start dates only if the last turn is unknown: the clock may have been set back
   /// between them.
   package var lastStarted: Job? {
-    let last = (running.last ?? memory.previous?.id).flatMap(job)
+    let last = (running.last ?? properties.previous?.id).flatMap(job)
     if let last, last.hasRun { return last }
     return jobs.filter(\.hasRun).max { $0.started ?? $0.added < $1.started ?? $1.added }
   }
@@ -112,7 +112,9 @@ extension Queue {
     apply(record.entry)
     // The line takes precedence over the jobs, some of which may be lost or forgotten.
     nextID = max(record.next, (jobs.last?.id ?? 0) + 1)
-    if record.isPaused != isPaused { memory.pause = record.isPaused ? Memory.Pause() : nil }
+    if record.isPaused != isPaused {
+      properties.pause = record.isPaused ? QueueProperties.Pause() : nil
+    }
   }
 
   /// Skips the ids that a line which does not count may have assigned.
@@ -126,33 +128,33 @@ extension Queue {
 
   package mutating func apply(_ entry: Entry) {
     switch entry {
-    case .job(let id, let order): set(id, order)
-    case .run(let id, let run): if let index = index(of: id) { change(index, to: run) }
-    case .queue(let memory): self.memory = memory
+    case .job(let id, let spec): set(id, spec)
+    case .status(let id, let status): if let index = index(of: id) { change(index, to: status) }
+    case .queue(let properties): self.properties = properties
     case .forgotten(let ids): forget(ids)
     }
   }
 
-  private mutating func set(_ id: JobID, _ order: Order) {
-    var order = order
-    order.keepRequirements(below: id)
+  private mutating func set(_ id: JobID, _ spec: JobSpec) {
+    var spec = spec
+    spec.keepRequirements(below: id)
     if let index = index(of: id) {
-      jobs[index].order = order
+      jobs[index].spec = spec
       return
     }
     // serialq never writes ids out of order, but a hand-edited file must still produce a queue.
     let index = id > jobs.last?.id ?? 0 ? jobs.count : Self.place(of: id, in: jobs)
-    let job = Job(id, order)
+    let job = Job(id, spec)
     jobs.insert(job, at: index)
     counts[Int(JobState.waiting.rawValue)] += 1
     nextID = max(nextID, id + 1)
-    self.order.insert(place(of: job))
+    order.insert(place(of: job))
   }
 
   /// Changes how a job is, and all that follows from it.
-  private mutating func change(_ index: Int, to run: Run) {
+  private mutating func change(_ index: Int, to status: JobStatus) {
     let old = jobs[index]
-    jobs[index].run = run
+    jobs[index].status = status
     let new = jobs[index]
     counts[Int(old.state.rawValue)] -= 1
     counts[Int(new.state.rawValue)] += 1
@@ -165,7 +167,7 @@ extension Queue {
       let jobs = jobs
       order.leave { Self.current($0, in: jobs) != nil }
     }
-    memory.count(old, new)
+    properties.count(old, new)
   }
 
   /// Removes the finished jobs among these, in one pass.
@@ -186,7 +188,7 @@ extension Queue {
       // Keeps the results that this job requires: a missing job counts as not successful. A job
       // requires only lower ids, so all of them precede it.
       if !succeeded.isEmpty, !job.limits.after.isEmpty {
-        jobs[kept].order.details.limits.after = job.limits.after.subtracting(succeeded)
+        jobs[kept].spec.details.limits.after = job.limits.after.subtracting(succeeded)
       }
       kept += 1
     }
@@ -198,14 +200,14 @@ extension Queue {
   /// One at a time: an array of them could be as large as the queue.
   func forEachEntry(_ body: (Entry) throws(Failure) -> Void) throws(Failure) {
     for job in jobs {
-      try body(.job(job.id, job.order))
-      if job.state != .running, job.run != Run() { try body(.run(job.id, job.run)) }
+      try body(.job(job.id, job.spec))
+      if job.state != .running, job.status != JobStatus() { try body(.status(job.id, job.status)) }
     }
     // In the order of their starts.
-    for job in running.compactMap(job) { try body(.run(job.id, job.run)) }
+    for job in running.compactMap(job) { try body(.status(job.id, job.status)) }
     // After the jobs, whose ends are counted again. Twice if it alone holds the next id.
-    if jobs.isEmpty { try body(.queue(memory)) }
-    try body(.queue(memory))
+    if jobs.isEmpty { try body(.queue(properties)) }
+    try body(.queue(properties))
   }
 }
 

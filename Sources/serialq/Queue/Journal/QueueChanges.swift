@@ -16,8 +16,8 @@ package struct QueueChanges {
   }
 
   /// Changes how a job is, if the change applies.
-  package mutating func change(_ id: JobID, _ change: (Run) -> Run?) {
-    if let run = queue.job(id).flatMap({ change($0.run) }) { append(.run(id, run)) }
+  package mutating func change(_ id: JobID, _ change: (JobStatus) -> JobStatus?) {
+    if let status = queue.job(id).flatMap({ change($0.status) }) { append(.status(id, status)) }
   }
 
   /// Puts jobs next to each other, the first at this place.
@@ -48,13 +48,13 @@ package struct QueueChanges {
       }
     }
     // The skipped jobs had no turn: jobs in front of them, with conditions of their own, may still wait.
-    setPrevious(before.memory.previous)
+    setPrevious(before.properties.previous)
   }
 
-  private mutating func setPrevious(_ previous: Memory.Previous?) {
-    var memory = queue.memory
-    memory.previous = previous
-    if memory != queue.memory { append(.queue(memory)) }
+  private mutating func setPrevious(_ previous: QueueProperties.Previous?) {
+    var properties = queue.properties
+    properties.previous = previous
+    if properties != queue.properties { append(.queue(properties)) }
   }
 
   /// Queues finished jobs again, in this order; see ``Queue/withSkipped(_:)``.
@@ -75,8 +75,8 @@ package struct QueueChanges {
       let isAwaiting = requires(job) { retried.contains($0.id) || !$0.state.isOver }
       changes.change(id) { $0.retried(rank, isFree: isFree && !isAwaiting) }
       // Otherwise a job could be skipped because of one that was skipped because of it.
-      if id == before.memory.previous?.id, let cause = job.skippedBecause {
-        changes.setPrevious(Memory.Previous(id: cause, succeeded: false))
+      if id == before.properties.previous?.id, let cause = job.skippedBecause {
+        changes.setPrevious(QueueProperties.Previous(id: cause, succeeded: false))
       }
     }
     putInOrder()
@@ -85,8 +85,8 @@ package struct QueueChanges {
   /// Changes what a waiting job is asked to do.
   ///
   /// `checks` is whether conditions were given, which then apply to the next attempt.
-  package mutating func edit(_ id: JobID, to order: Order, checks: Bool) {
-    append(.job(id, order))
+  package mutating func edit(_ id: JobID, to spec: JobSpec, checks: Bool) {
+    append(.job(id, spec))
     if checks { change(id) { $0.freed(false) } }
     putInOrder()
   }

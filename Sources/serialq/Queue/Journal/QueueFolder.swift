@@ -45,12 +45,12 @@ package struct QueueFolder: Equatable, Sendable {
   /// The folders that change when the queue or the output of its jobs does.
   package var changing: [Bytes] { [path, logs] }
 
-  var parts: [Bytes] { [logs, locks, environments, inputs] }
+  var subfolders: [Bytes] { [logs, locks, environments, inputs] }
 
   /// Makes the folders in it that are missing; returns whether there was one.
-  package func makeParts() throws(Failure) -> Bool {
+  package func makeSubfolders() throws(Failure) -> Bool {
     var isNew = false
-    for part in parts { isNew = try FileSystem.makeFolder(part) || isNew }
+    for part in subfolders { isNew = try FileSystem.makeFolder(part) || isNew }
     return isNew
   }
 
@@ -99,7 +99,7 @@ package struct QueueFolder: Equatable, Sendable {
   /// Fails if another program or user has put files into it: it may be another folder.
   package func requireOwn() throws(Failure) {
     let own = Set(
-      parts + [
+      subfolders + [
         journal, newJournal, lock, runnerLock, waiters, followersLock, runnerLog, hookLog,
         idleHookLog, askHookLog, damaged, path.appending(path: Bytes("edited")),
       ])
@@ -123,7 +123,7 @@ package struct QueueFolder: Equatable, Sendable {
       path: Bytes(".removed-") + name + Bytes("-\(Machine.processID())".utf8))
     try FileSystem.rename(path, to: away)
     // Ignores errors: what remains is not a queue.
-    for part in parts + [path] {
+    for part in subfolders + [path] {
       let folder = away + part.dropFirst(path.count)
       for file in (try? FileSystem.names(in: folder)) ?? [] {
         try? FileSystem.remove(folder.appending(path: file))

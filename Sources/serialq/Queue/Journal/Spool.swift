@@ -58,7 +58,7 @@ package struct Spool: Equatable, Sendable {
   package func existingQueue(named name: Bytes) throws(Failure) -> QueueFolder? {
     let folder = try queueFolder(named: name)
     guard try exists(), try Spool.isSafe(folder.path) else { return nil }
-    for part in folder.parts { _ = try Spool.isSafe(part) }
+    for part in folder.subfolders { _ = try Spool.isSafe(part) }
     return folder
   }
 
@@ -95,7 +95,7 @@ package struct Spool: Equatable, Sendable {
     try make()
     let isNew = try Spool.make(folder.path)
     try folder.whileItExists { () throws(Failure) in
-      for part in folder.parts {
+      for part in folder.subfolders {
         guard try Spool.make(part), !isNew else { continue }
         // It can be a folder of other files.
         do throws(Failure) { try folder.requireOwn() } catch {

@@ -19,7 +19,7 @@ package struct Keeper {
   private var clients: [Client] = []
   private var lastOrdinal = 0
   private var tail = OutputTail()
-  private var asking = Asking(now: Clock.monotonic())
+  private var detector = PromptDetector(now: Clock.monotonic())
   /// Typed, and not yet accepted by the terminal.
   private var keys = Bytes()
   private var reportsLoss = true
@@ -94,7 +94,7 @@ package struct Keeper {
   /// Waits for the next events and handles them; returns whether the job is over.
   private mutating func serve() throws(Failure) -> Bool {
     let now = Clock.monotonic()
-    if let due = asking.due, due <= now, attached == 0 { look() }
+    if let due = detector.due, due <= now, attached == 0 { look() }
     var list: [(Int32, Interest)] = [
       (over.descriptor, .read),
       (terminal.master.raw, keys.isEmpty ? .read : .both),
@@ -109,7 +109,7 @@ package struct Keeper {
           reads && writes ? .both : reads ? .read : writes ? .write : .none
         ))
     }
-    let ready = try waitForReadiness(list, until: attached == 0 ? asking.due : nil)
+    let ready = try waitForReadiness(list, until: attached == 0 ? detector.due : nil)
     // Only those that were waited for: a new one comes later.
     for (index, state) in ready.dropFirst(3).enumerated() {
       if state.canRead || state.isClosed { receive(from: index) }
@@ -134,16 +134,16 @@ package struct Keeper {
       reports.unlogged(reason)
     }
     tail.note(bytes)
-    if asking.printed(bytes, at: Clock.monotonic()) { reports.asked(nil) }
+    if detector.printed(bytes, at: Clock.monotonic()) { reports.asked(nil) }
     for index in clients.indices { clients[index].viewer.show(bytes) }
     return bytes.count
   }
 
   private mutating func look() {
-    let look = Asking.Look(
+    let look = PromptDetector.Look(
       hidesInput: terminal.hidesInput, isFullScreen: tail.isFullScreen)
-    guard let question = asking.looked(look) else { return }
-    reports.asked(question, runsHook: !asking.isRepeated)
+    guard let question = detector.looked(look) else { return }
+    reports.asked(question, runsHook: !detector.isRepeated)
   }
 
   private mutating func typeKeys() {
@@ -186,7 +186,7 @@ package struct Keeper {
       guard isTyping else { return }
       keys += new
       typeKeys()
-      if asking.typed(at: Clock.monotonic()) { reports.asked(nil) }
+      if detector.typed(at: Clock.monotonic()) { reports.asked(nil) }
     case .output, .typing, .over: break
     }
   }
@@ -216,7 +216,7 @@ package struct Keeper {
   private mutating func resize() {
     guard let typing, let window = clients[typing].viewer.window else { return }
     // A program draws again when the size changes; one that waits for an answer has no need to.
-    if terminal.size == window, tail.isDrawn, !asking.isUnanswered {
+    if terminal.size == window, tail.isDrawn, !detector.isUnanswered {
       var smaller = window
       smaller.rows = max(1, window.rows - 1)
       terminal.setSize(smaller)
@@ -226,7 +226,7 @@ package struct Keeper {
 
   private mutating func noteAttached() {
     // A question is visible on the attached terminal; otherwise the next check finds it again.
-    if asking.restart(at: Clock.monotonic()) { reports.asked(nil) }
+    if detector.restart(at: Clock.monotonic()) { reports.asked(nil) }
   }
 
   private mutating func send() {

@@ -21,7 +21,7 @@ package enum KeeperProcess {
     let size = job.terminal ?? .unknownSize
     let terminal = try PseudoTerminal(
       TerminalWindow(columns: Int(size.columns), rows: Int(size.rows)))
-    let lock = try folder.remakingParts { () throws(Failure) in
+    let lock = try folder.remakingSubfolders { () throws(Failure) in
       try takeLock(folder.keeperLock(job.id))
     }
     let process = JobProcess(

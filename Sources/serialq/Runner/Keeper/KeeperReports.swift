@@ -39,14 +39,14 @@ final class KeeperReports: Sendable {
   func finish() { journal.sync {} }
 
   /// Ignores errors: the disk may be full, and the job continues without the report.
-  private func append(_ change: (Run) -> Run?) {
+  private func append(_ change: (JobStatus) -> JobStatus?) {
     var reader = JournalReader(folder)
     // Before the lock, to hold it only briefly.
     guard (try? reader.read()) != nil else { return }
     try? Journal(folder).locked { (scope) throws(Failure) in
       try scope.read(&reader)
-      guard let run = reader.queue.job(id).flatMap({ change($0.run) }) else { return }
-      try scope.append([.run(id, run)])
+      guard let status = reader.queue.job(id).flatMap({ change($0.status) }) else { return }
+      try scope.append([.status(id, status)])
     }
   }
 

@@ -15,7 +15,6 @@ package struct Columns {
   }
 
   package struct Cell: ExpressibleByStringLiteral {
-    /// Must be escaped already; see ``Visible``.
     var text: String
     var color: Color?
 

@@ -80,7 +80,7 @@ package struct Output {
     isatty(descriptor) == 1 || errno != ENOTTY
   }
 
-  /// Prints a line to standard error; `text` must be escaped already.
+  /// Prints a line to standard error.
   ///
   /// Ignores failed writes: there is no other channel to report them.
   package func message(_ text: String) {

@@ -1,7 +1,6 @@
 /// A line of text with colored spans: one row of a terminal.
 package struct StyledLine: Equatable {
   struct Span: Equatable {
-    /// Must be escaped already; see ``Visible``.
     var text: String
     var color: Color?
   }

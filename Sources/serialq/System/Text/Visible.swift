@@ -1,7 +1,8 @@
 /// Escapes untrusted text for a terminal: shows control characters instead of sending them.
 ///
 /// A label or a log could otherwise move the cursor, set the window title, or reverse text so that
-/// it reads differently.
+/// it reads differently. So untrusted text stays `Bytes` until it is escaped here, and a `String` can be
+/// shown as it is. A ``Failure`` escapes its text itself.
 package enum Visible {
   /// `bytes` on one line: `^[` for an escape, `<U+202E>` for an invisible character, `<FF>` for a
   /// byte that is not UTF-8.

@@ -135,7 +135,7 @@ import Testing
   @Test("each command is offered the jobs that it accepts")
   func jobs() throws {
     for state in JobState.allCases {
-      let job = try #require(jobAfter(order(), state))
+      let job = try #require(jobAfter(spec(), state))
       let names: [CommandName] = [.wait, .ack, .cancel, .retry, .move, .edit]
       let takers = names.filter { $0.type.takes(job) }
       switch state {

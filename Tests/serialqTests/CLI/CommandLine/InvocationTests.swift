@@ -299,28 +299,28 @@ import Testing
         let add = command("add", line, option, number, "c", as: AddCommand.self)
         guard let add else { continue }
         let limits = add.job.limits()
-        expectRead(.job(1, order("c", Order.Details(limits: limits))), number)
+        expectRead(.job(1, spec("c", JobSpec.Details(limits: limits))), number)
         // Every retry is used, then a retry is requested, and every one is used again.
-        var run = Run()
-        run.attempts = 2 * (1 + min(limits.retries, Int(UInt32.max)))
-        run.retriesUsed = limits.retries
-        expectRead(.run(1, run), number)
+        var status = JobStatus()
+        status.attempts = 2 * (1 + min(limits.retries, Int(UInt32.max)))
+        status.retriesUsed = limits.retries
+        expectRead(.status(1, status), number)
       }
       if let set = command("set", "keep", number, as: SetCommand.self) {
-        var memory = Memory()
-        memory.settings.keep = set.value.flatMap { Int(decimal: $0) }
-        expectRead(.queue(memory), number)
+        var properties = QueueProperties()
+        properties.settings.keep = set.value.flatMap { Int(decimal: $0) }
+        expectRead(.queue(properties), number)
       }
       if let cancel = command("cancel", "1", "--signal", number, as: CancelCommand.self) {
-        let running = jobAfter(order(), .running)?.run
-        let run = running?.requested(cancel.signal ?? SIGTERM, at: moment())
-        expectRead(run.map { .run(1, $0) }, number)
+        let running = jobAfter(spec(), .running)?.status
+        let status = running?.requested(cancel.signal ?? SIGTERM, at: moment())
+        expectRead(status.map { .status(1, $0) }, number)
       }
       if let move = command("move", number, "--before", number, as: MoveCommand.self) {
         // What is no id is a label, and selects no job.
         guard let id = JobID.parse(Bytes(number.utf8)) else { continue }
         #expect(move.jobs == JobSelection(id))
-        expectRead(Run().moved(to: Rank(id)).map { .run(id, $0) }, number)
+        expectRead(JobStatus().moved(to: Rank(id)).map { .status(id, $0) }, number)
       }
     }
     #expect(taken > 80)

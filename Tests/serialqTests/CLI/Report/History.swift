@@ -25,7 +25,7 @@ struct History {
   @discardableResult
   mutating func add(_ line: String = "true", label: String? = nil) -> JobID {
     count += 1
-    acts.append(.add(count, order(line, Order.Details(label: label.map { Bytes($0.utf8) }))))
+    acts.append(.add(count, spec(line, JobSpec.Details(label: label.map { Bytes($0.utf8) }))))
     return count
   }
 

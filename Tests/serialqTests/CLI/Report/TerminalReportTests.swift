@@ -83,7 +83,7 @@ import Testing
     #expect(text(History()) == "Queue default is empty.\n")
     var history = History()
     for number in 0..<60 { history.job(at: Double(number), for: 1) }
-    history.take(.set { $0.pause = Memory.Pause(at: History.moment(70)) })
+    history.take(.set { $0.pause = QueueProperties.Pause(at: History.moment(70)) })
     let lines = text(history, last: 50).split(separator: "\n")
     #expect(lines.contains("10 earlier jobs are not drawn; --last N draws more."))
     #expect(lines.contains("Paused since 2027-01-15 08:01:10 UTC: no job is started."))

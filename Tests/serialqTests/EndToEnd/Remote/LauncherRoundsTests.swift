@@ -158,8 +158,8 @@ private struct LauncherRounds {
     for job in queue.jobs {
       let attempt = KillRounds.Attempt(job: job.id, number: job.attempts)
       let isTrue = try check(job, ended: ends[attempt], hasStarted: starts.contains(attempt))
-      let run = String(describing: job.run)
-      #expect(isTrue, "job \(job.id): \(job.state), \(run); \(rounds.seedText)")
+      let status = String(describing: job.status)
+      #expect(isTrue, "job \(job.id): \(job.state), \(status); \(rounds.seedText)")
     }
     try rounds.expectNothingLeft(box?.processes() ?? [])
   }

@@ -7,8 +7,8 @@ import Testing
   private func queue() -> Queue {
     var queue = Queue()
     for (id, label) in [(1, "build"), (2, "7"), (3, "gone"), (4, "build"), (5, nil)] {
-      let details = Order.Details(label: label.map { Bytes($0.utf8) })
-      queue.perform(.add(id, order("true", details)))
+      let details = JobSpec.Details(label: label.map { Bytes($0.utf8) })
+      queue.perform(.add(id, spec("true", details)))
     }
     queue.perform(.cancel([3]), .forget(3...3))
     return queue
@@ -43,7 +43,7 @@ import Testing
     #expect(throws: Failure.self) { try ranges("1,,2") }
     #expect(throws: Failure.self) { try ranges("3") }
     var queue = queue()
-    queue.perform(.add(6, order("true", Order.Details(label: Bytes("5,build")))))
+    queue.perform(.add(6, spec("true", JobSpec.Details(label: Bytes("5,build")))))
     #expect(try ranges("5,build", queue: queue) == [6...6])
   }
 

@@ -79,10 +79,10 @@ import Testing
   func wait(begun: Int64, wait: Int64) {
     func after(_ seconds: Int64) -> Timestamp { Timestamp(microseconds: seconds * 1_000_000) }
     let launch = Launch(command: [], started: after(begun))
-    let run = Run().started(at: moment(.epoch), hasTerminal: false, launch: launch)?
+    let status = JobStatus().started(at: moment(.epoch), hasTerminal: false, launch: launch)?
       .ended(.ended(.exited(0), .itself, duration: 10_000_000_000), at: after(10))
-    var job = Job(1, order())
-    job.run = run ?? Run()
+    var job = Job(1, spec())
+    job.status = status ?? JobStatus()
     #expect(job.duration == (10 - wait) * 1_000_000_000)
   }
 

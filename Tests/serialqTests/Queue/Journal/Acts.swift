@@ -4,10 +4,10 @@
 
 /// Something that happens to a queue: what is written follows from the state it is in.
 enum Act {
-  case add(JobID, Order, Place = .last)
+  case add(JobID, JobSpec, Place = .last)
   case start(JobID, hasTerminal: Bool = false, launcher: Bytes? = nil, at: ClockReading = moment())
   /// The job cannot be started for want of this; takes back a start before which it was like `before`.
-  case postpone(JobID, Bytes, before: Run? = nil, at: ClockReading = moment())
+  case postpone(JobID, Bytes, before: JobStatus? = nil, at: ClockReading = moment())
   case end(
     JobID, Ending = .exited(0), EndCause = .itself, duration: Int64 = 1, at: ClockReading = moment()
   )
@@ -25,24 +25,24 @@ enum Act {
   case skip(JobID, because: JobID, at: Timestamp = .test)
   case retry([JobID], first: Bool = false)
   case move([JobID], Place)
-  case edit(JobID, Order, checks: Bool = false)
+  case edit(JobID, JobSpec, checks: Bool = false)
   /// A change of the settings, or of what the queue remembers.
-  case set((inout Memory) -> Void)
+  case set((inout QueueProperties) -> Void)
   case write(Entry)
 
-  static func add(_ id: JobID, _ line: String = "true") -> Act { .add(id, order(line)) }
+  static func add(_ id: JobID, _ line: String = "true") -> Act { .add(id, spec(line)) }
 
   static func forget(_ ids: ClosedRange<JobID>) -> Act { .write(.forgotten([ids])) }
 
   static func pause(because id: JobID? = nil) -> Act {
-    .set { $0.pause = Memory.Pause(at: .test, because: id) }
+    .set { $0.pause = QueueProperties.Pause(at: .test, because: id) }
   }
 
   static var resume: Act { .set { $0.pause = nil } }
 }
 
-func order(_ line: String = "true", _ details: Order.Details = Order.Details()) -> Order {
-  Order(
+func spec(_ line: String = "true", _ details: JobSpec.Details = JobSpec.Details()) -> JobSpec {
+  JobSpec(
     .shell(Bytes(line.utf8)),
     in: ExecutionContext(directory: Bytes("/"), environment: Bytes("e"), umask: 0o22), details,
     added: Timestamp(microseconds: 1_800_000_000_000_000))
@@ -61,8 +61,8 @@ extension QueueChanges {
   /// Applies what happens, as the commands and the runner do; nothing if it does not apply.
   mutating func perform(_ act: Act) {
     switch act {
-    case .add(let id, let order, let place):
-      append(.job(id, order))
+    case .add(let id, let spec, let place):
+      append(.job(id, spec))
       if place != .last { move([id], to: place) }
     case .start(let id, let hasTerminal, let launcher, let clocks):
       change(id) {
@@ -88,18 +88,18 @@ extension QueueChanges {
       change(id) { $0.left(.skipped(because: because), at: at) }
     case .retry(let ids, let first): retry(ids.compactMap(queue.job), first: first)
     case .move(let ids, let place): move(ids, to: place)
-    case .edit(let id, let order, let checks):
-      if queue.job(id)?.state == .waiting { edit(id, to: order, checks: checks) }
+    case .edit(let id, let spec, let checks):
+      if queue.job(id)?.state == .waiting { edit(id, to: spec, checks: checks) }
     case .set(let change):
-      var memory = queue.memory
-      change(&memory)
-      append(.queue(memory))
+      var properties = queue.properties
+      change(&properties)
+      append(.queue(properties))
     case .write(let entry): append(entry)
     }
   }
 
-  private mutating func end(_ id: JobID, _ outcome: Run.Outcome, _ at: ClockReading) {
-    guard let job = queue.job(id), let over = job.run.ended(outcome, at: at.date) else { return }
+  private mutating func end(_ id: JobID, _ outcome: JobStatus.Outcome, _ at: ClockReading) {
+    guard let job = queue.job(id), let over = job.status.ended(outcome, at: at.date) else { return }
     for entry in queue.end(of: job, over, at: at) { append(entry) }
   }
 }
@@ -138,11 +138,11 @@ func queue(_ acts: Act...) -> Queue { queue(acts) }
 
 /// A job in a state, with a last attempt that started then and took so long.
 func jobAfter(
-  _ order: Order, id: JobID = 1, _ state: JobState, started: Timestamp? = nil,
+  _ spec: JobSpec, id: JobID = 1, _ state: JobState, started: Timestamp? = nil,
   nanoseconds: Int64 = 0
 ) -> Job? {
-  let at = order.added
-  var acts = [Act.add(id, order)]
+  let at = spec.added
+  var acts = [Act.add(id, spec)]
   if state == .skipped { acts.append(.skip(id, because: 1, at: at)) }
   if state != .waiting, state != .skipped {
     acts.append(.start(id, at: moment(started ?? at, boot: "")))

@@ -18,8 +18,8 @@ import Testing
 
   /// A job that failed, and is due for a retry 5 seconds after `date`.
   private func queue() -> Queue {
-    let order = order("true", Order.Details(limits: Limits(retries: 1, retryDelay: 5)))
-    return serialqTests.queue(.add(1, order), .start(1), .end(1, .exited(1), at: clocks(0)))
+    let spec = spec("true", JobSpec.Details(limits: Limits(retries: 1, retryDelay: 5)))
+    return serialqTests.queue(.add(1, spec), .start(1), .end(1, .exited(1), at: clocks(0)))
   }
 
   // Fails if the date decides: set back, it delays the retry by an hour; set forward, it removes

@@ -84,7 +84,7 @@ func added(_ id: JobID, _ line: String = "true", after ids: [JobID] = [], ifOK: 
   -> Entry
 {
   let limits = Limits(ifOK: ifOK, after: JobID.ranges(of: ids))
-  return .job(id, order(line, Order.Details(limits: limits)))
+  return .job(id, spec(line, JobSpec.Details(limits: limits)))
 }
 
 /// The lines of a batch that begins there, in a queue that was paused before or not.
@@ -93,7 +93,7 @@ func lines(
 ) -> [Bytes] {
   var (isPaused, start) = (isPaused, start)
   return entries.enumerated().map { index, entry in
-    if case .queue(let memory) = entry { isPaused = memory.pause != nil }
+    if case .queue(let properties) = entry { isPaused = properties.pause != nil }
     var coder = LineCoder(at: start)
     defer { start = coder.position }
     let more = entries.count - 1 - index

@@ -12,7 +12,7 @@ import Testing
 
   private func added(_ terminal: JobTerminal?, input: Input? = nil) -> Act {
     .add(
-      1, order("true", Order.Details(label: Bytes("x"), input: input, terminal: terminal)))
+      1, spec("true", JobSpec.Details(label: Bytes("x"), input: input, terminal: terminal)))
   }
 
   // Fails when a suspended job is listed as asking: it would not take the answer.

@@ -265,9 +265,9 @@ import Testing
     let key = try Journal(folder).locked { (scope) throws(Failure) in
       _ = try scope.storeEnvironment([Bytes("UNUSED=1")])
       let key = try scope.storeEnvironment([Bytes("A=b")])
-      var order = order()
-      order.context.environment = key
-      try scope.append([.job(1, order), added(2)])
+      var spec = spec()
+      spec.context.environment = key
+      try scope.append([.job(1, spec), added(2)])
       return key
     }
     var text = try content(folder.journal)

@@ -58,7 +58,7 @@ private struct Picture: Equatable {
   var jobs: [Job] = []
   var waiting: [JobID] = []
   var running: [JobID] = []
-  var memory = Memory()
+  var properties = QueueProperties()
 
   /// The first property that differs, and both values.
   func difference(from other: Picture) -> String? {
@@ -90,14 +90,14 @@ private struct Picture: Equatable {
     }
     waiting = queue.waiting.map(\.id)
     running = queue.running
-    memory = queue.memory
+    properties = queue.properties
   }
 }
 
 /// A queue, its waiting jobs in an array, and no idea of lines, states or ranks.
 private struct Model {
   var jobs: [JobID: Picture.Job] = [:]
-  var orders: [JobID: Order] = [:]
+  var specs: [JobID: JobSpec] = [:]
   var ends: [JobID: Timestamp] = [:]
   /// The job that was started last, before that, and its place.
   var started: (job: Picture.Job, place: Int)?
@@ -105,9 +105,9 @@ private struct Model {
 
   mutating func perform(_ act: Act) {
     switch act {
-    case .add(let id, let order, let place):
+    case .add(let id, let spec, let place):
       jobs[id] = Picture.Job(id: id)
-      edit(id, order)
+      edit(id, spec)
       picture.waiting.append(id)
       move(id, place)
     case .start(let id, let hasTerminal, _, _):
@@ -135,7 +135,7 @@ private struct Model {
       for id in ids { leave(id, .cancelled, because: nil, at) }
       for id in ids {
         for next in before[((before.firstIndex(of: id) ?? before.count - 1) + 1)...] {
-          guard orders[next]?.details.limits.ifOK == true, jobs[next]?.isFree == false,
+          guard specs[next]?.details.limits.ifOK == true, jobs[next]?.isFree == false,
             jobs[next]?.state == .waiting
           else { break }
           leave(next, .skipped, because: id, at)
@@ -144,11 +144,11 @@ private struct Model {
     case .skip(let id, let because, let at):
       guard jobs[id]?.state == .waiting else { break }
       leave(id, .skipped, because: because, at)
-      picture.memory.previous = Memory.Previous(id: id, succeeded: false)
+      picture.properties.previous = QueueProperties.Previous(id: id, succeeded: false)
     case .retry(let ids, let first): retry(ids, first: first)
     case .move(let ids, let place): for id in ids { move(id, place) }
-    case .edit(let id, let order, let checks):
-      edit(id, order)
+    case .edit(let id, let spec, let checks):
+      edit(id, spec)
       if checks { update(id) { $0.isFree = false } }
       putInOrder()
     case .spawn(let id, let pid): running(id) { $0.pid = pid }
@@ -162,9 +162,9 @@ private struct Model {
     case .unlog(let id, let reason): running(id) { $0.unlogged = reason }
     case .failHook(let id, let how): over(id) { $0.hookFailure = how }
     case .acknowledge(let id): over(id) { $0.isOpen = false }
-    case .set(let change): change(&picture.memory)
+    case .set(let change): change(&picture.properties)
     case .write(.forgotten(let ranges)): for id in ranges.joined() { forget(id) }
-    case .write(.job), .write(.run), .write(.queue): Issue.record("not an act of a user")
+    case .write(.job), .write(.status), .write(.queue): Issue.record("not an act of a user")
     }
   }
 
@@ -187,11 +187,11 @@ private struct Model {
     running(id) { if $0.isSuspended { ($0.isSuspended, $0.left) = (false, nil) } }
   }
 
-  private mutating func edit(_ id: JobID, _ order: Order) {
-    orders[id] = order
+  private mutating func edit(_ id: JobID, _ spec: JobSpec) {
+    specs[id] = spec
     update(id) {
-      $0.command = order.command
-      $0.required = order.details.limits.after.joined().filter { $0 < id }
+      $0.command = spec.command
+      $0.required = spec.details.limits.after.joined().filter { $0 < id }
     }
   }
 
@@ -213,9 +213,9 @@ private struct Model {
   }
 
   private mutating func end(_ id: JobID, _ state: JobState, _ how: Ending?, _ at: Timestamp) {
-    guard jobs[id]?.state == .running, let limits = orders[id]?.details.limits else { return }
+    guard jobs[id]?.state == .running, let limits = specs[id]?.details.limits else { return }
     picture.running.removeAll { $0 == id }
-    picture.memory.previous = Memory.Previous(id: id, succeeded: state == .succeeded)
+    picture.properties.previous = QueueProperties.Previous(id: id, succeeded: state == .succeeded)
     let isRetried = state.isFailure && jobs[id]?.retriesUsed ?? 0 < limits.retries
     update(id) { job in
       job.state = state
@@ -224,7 +224,7 @@ private struct Model {
         state.opens, false, [], nil, nil
       )
     }
-    if picture.memory.settings.onIdle != nil { picture.memory.results.hasRun = true }
+    if picture.properties.settings.onIdle != nil { picture.properties.results.hasRun = true }
     guard !isRetried else {
       update(id) { job in
         job = Picture.Job(
@@ -235,26 +235,27 @@ private struct Model {
       return
     }
     count(state)
-    if state.isFailure, picture.memory.settings.stopsOnFailure, picture.memory.pause == nil {
-      picture.memory.pause = Memory.Pause(at: at, because: id)
+    if state.isFailure, picture.properties.settings.stopsOnFailure, picture.properties.pause == nil
+    {
+      picture.properties.pause = QueueProperties.Pause(at: at, because: id)
     }
     keep(andOf: state.isFailure ? nil : id)
     ends[id] = at
   }
 
   private mutating func count(_ state: JobState) {
-    guard picture.memory.settings.onIdle != nil else { return }
+    guard picture.properties.settings.onIdle != nil else { return }
     switch state {
-    case .succeeded: picture.memory.results.succeeded += 1
-    case .skipped: picture.memory.results.skipped += 1
-    case .cancelled: picture.memory.results.cancelled += 1
-    default: picture.memory.results.failed += 1
+    case .succeeded: picture.properties.results.succeeded += 1
+    case .skipped: picture.properties.results.skipped += 1
+    case .cancelled: picture.properties.results.cancelled += 1
+    default: picture.properties.results.failed += 1
     }
   }
 
   /// Forgets the jobs that ended first; `last` is the one that ends now, if it is not open.
   private mutating func keep(andOf last: JobID?) {
-    guard let keep = picture.memory.settings.keep else { return }
+    guard let keep = picture.properties.settings.keep else { return }
     let over = jobs.values.filter { $0.state.isOver && !$0.isOpen && $0.id != last }
     let inOrder = over.map(\.id).sorted {
       (ends[$0] ?? .test, $0) < (ends[$1] ?? .test, $1)
@@ -279,10 +280,11 @@ private struct Model {
   private mutating func retry(_ ids: [JobID], first isFirst: Bool) {
     let before = jobs
     let first = ids.first { before[$0]?.required.contains(where: ids.contains) != true }
-    if let last = picture.memory.previous?.id, ids.contains(last), before[last]?.state == .skipped,
+    if let last = picture.properties.previous?.id, ids.contains(last),
+      before[last]?.state == .skipped,
       let cause = before[last]?.because
     {
-      picture.memory.previous = Memory.Previous(id: cause, succeeded: false)
+      picture.properties.previous = QueueProperties.Previous(id: cause, succeeded: false)
     }
     for (index, id) in ids.enumerated() where before[id]?.state.isOver == true {
       let required = before[id]?.required ?? []
@@ -290,7 +292,7 @@ private struct Model {
         ids.contains($0) || before[$0].map { !$0.state.isOver } == true
       }
       let isChained =
-        id != first && before[id]?.state == .skipped && orders[id]?.details.limits.ifOK == true
+        id != first && before[id]?.state == .skipped && specs[id]?.details.limits.ifOK == true
       update(id) { job in
         job = Picture.Job(
           id: id, command: job.command, attempts: job.attempts, isFree: !isChained && !isAwaiting,
@@ -311,7 +313,7 @@ private struct Model {
     }
     for (id, follower) in zip(picture.waiting, picture.waiting.dropFirst() + [0]) {
       held.append(id)
-      let stays = orders[follower]?.details.limits.ifOK == true && jobs[follower]?.isFree == false
+      let stays = specs[follower]?.details.limits.ifOK == true && jobs[follower]?.isFree == false
       var next = isReady(id) ? id : stays ? nil : held.first(where: isReady)
       while let id = next {
         order.append(id)

@@ -15,7 +15,7 @@ import Testing
     for id in 1...count { queue.apply(added(id)) }
     for id in 1...count {
       guard let job = queue.job(id), let rank = queue.rank(.first) else { continue }
-      if let run = job.run.moved(to: rank) { queue.apply(.run(id, run)) }
+      if let status = job.status.moved(to: rank) { queue.apply(.status(id, status)) }
     }
     #expect(queue.waiting.map(\.id) == (1...count).reversed())
     #expect(queue.waiting(after: 2)?.id == 1)

@@ -44,7 +44,7 @@ import Testing
   @Test("A change that does not fit the state of a job changes nothing")
   func impossible() {
     let (clocks, question) = (moment(), Question(.input, []))
-    let changes: [(String, on: Set<JobState>, (Run) -> Run?)] = [
+    let changes: [(String, on: Set<JobState>, (JobStatus) -> JobStatus?)] = [
       ("moved", [.waiting], { $0.moved(to: Rank(7)) }),
       ("started", [.waiting], { $0.started(at: clocks, hasTerminal: false) }),
       ("left", [.waiting], { $0.left(.cancelled, at: .test) }),
@@ -60,14 +60,16 @@ import Testing
       ("retried", [.succeeded, .failed], { $0.retried(Rank(7), isFree: true) }),
     ]
     let runs = [JobState.waiting, .running, .succeeded, .failed].compactMap {
-      jobAfter(order(), $0)
+      jobAfter(spec(), $0)
     }
     for (name, states, change) in changes {
-      for job in runs { #expect((change(job.run) != nil) == states.contains(job.state), "\(name)") }
+      for job in runs {
+        #expect((change(job.status) != nil) == states.contains(job.state), "\(name)")
+      }
     }
     var queue = queue(.add(1))
     let before = queue
-    queue.apply(.run(9, runs[1].run))
+    queue.apply(.status(9, runs[1].status))
     #expect(queue == before)
   }
 
@@ -117,7 +119,7 @@ import Testing
   // Fails when a field is added that most jobs do not need: put it in `Order.Details` or `Run`.
   @Test("A job takes at most 72 bytes, and a line about it 256")
   func small() {
-    #expect(MemoryLayout<Order>.size <= 48 && MemoryLayout<Run>.size <= 240)
+    #expect(MemoryLayout<JobSpec>.size <= 48 && MemoryLayout<JobStatus>.size <= 240)
     #expect(MemoryLayout<Entry>.stride <= 256)
     #expect(MemoryLayout<Job>.stride <= 72)
   }

@@ -33,7 +33,7 @@ struct RandomHistory {
     switch random.int(0...9) {
     case 0...2:
       return (0..<[1, 1, 1, 2, 3][random.int(0...4)]).map {
-        .add(queue.nextID + $0, random.order(), [.last, .last, .last, place()][random.int(0...3)])
+        .add(queue.nextID + $0, random.spec(), [.last, .last, .last, place()][random.int(0...3)])
       }
     case 3, 4: return turn()
     case 5, 6: return end()
@@ -68,7 +68,7 @@ struct RandomHistory {
         job.id, hasTerminal: queue.givesTerminal(to: job), launcher: queue.settings.launcher,
         at: now)
       guard random.int(0...5) == 0 else { return [start] }
-      return [start, .postpone(job.id, missing, before: job.run, at: now)]
+      return [start, .postpone(job.id, missing, before: job.status, at: now)]
     case .skip(let job, let because): return [.skip(job.id, because: because, at: now.date)]
     case .later, .nothing: return []
     }
@@ -90,7 +90,7 @@ struct RandomHistory {
     let id = waiting[random.int(0...waiting.count - 1)].id
     switch random.int(0...3) {
     case 0: return [.cancel([id], at: now.date)]
-    case 1: return [.edit(id, random.order(), checks: random.int(0...1) == 0)]
+    case 1: return [.edit(id, random.spec(), checks: random.int(0...1) == 0)]
     default:
       let place = place()
       return place.neighbor == id ? [] : [.move([id], place)]
@@ -105,7 +105,7 @@ struct RandomHistory {
     case 0: return [.acknowledge(id)]
     case 1: return [.failHook(id, .exited(2))]
     case 2: return [.forget(id...id + random.int(0...4))]
-    case 3: return [.retry([id]), .edit(id, random.order(), checks: random.int(0...1) == 0)]
+    case 3: return [.retry([id]), .edit(id, random.spec(), checks: random.int(0...1) == 0)]
     default: return [.retry([id], first: random.int(0...1) == 0)]
     }
   }
@@ -119,7 +119,7 @@ struct RandomHistory {
       return [.set { isDue ? $0.startOnIdle() : $0.failOnIdle(.exited(2)) }]
     default:
       // What a queue remembers follows from what happens.
-      let settings = random.memory().settings
+      let settings = random.properties().settings
       return [
         .set {
           $0.onIdle = settings.onIdle

@@ -65,9 +65,9 @@ struct RandomStates {
 
   mutating func entry(of job: JobID) -> Entry {
     switch int(0...9) {
-    case 0...2: .job(job, order())
-    case 3...7: .run(job, run())
-    case 8: .queue(memory())
+    case 0...2: .job(job, spec())
+    case 3...7: .status(job, status())
+    case 8: .queue(properties())
     // A line about none is not written.
     default:
       .forgotten(
@@ -76,8 +76,8 @@ struct RandomStates {
     }
   }
 
-  mutating func order() -> Order {
-    let details = Order.Details(
+  mutating func spec() -> JobSpec {
+    let details = JobSpec.Details(
       label: maybe(text()), input: maybe([.file(text()), .copy(id())][int(0...1)]),
       terminal: maybe(JobTerminal(rows: any(0...65_535), columns: any(0...65_535))),
       key: maybe(text()),
@@ -85,7 +85,8 @@ struct RandomStates {
         timeout: count(9), retries: count(3), retryDelay: count(5), ifOK: bool(), after: ids()
       ))
     let command: Command = bool() ? .shell(text()) : .arguments([text(), text()])
-    return Order(command, in: context(), int(0...3) == 0 ? Order.Details() : details, added: time())
+    return JobSpec(
+      command, in: context(), int(0...3) == 0 ? JobSpec.Details() : details, added: time())
   }
 
   private mutating func execution() -> Execution {
@@ -98,66 +99,66 @@ struct RandomStates {
       left: maybe(text()), unlogged: maybe(text()))
   }
 
-  mutating func run() -> Run {
-    var run = Run()
-    (run.attempts, run.retriesUsed) = (count(4), count(2))
+  mutating func status() -> JobStatus {
+    var status = JobStatus()
+    (status.attempts, status.retriesUsed) = (count(4), count(2))
     switch int(0...2) {
     case 0:
-      run.phase = .waiting(
-        Run.Waiting(
+      status.phase = .waiting(
+        JobStatus.Waiting(
           rank: maybe(rank()), due: maybe(clocks()), isFree: bool(), hadTerminal: bool(),
           missing: maybe(text()), missingSince: maybe(time())))
-      if case .waiting(var waiting) = run.phase, waiting.missing == nil {
+      if case .waiting(var waiting) = status.phase, waiting.missing == nil {
         waiting.missingSince = nil
-        run.phase = .waiting(waiting)
+        status.phase = .waiting(waiting)
       }
     case 1:
-      run.phase = .running(
-        Run.Running(
+      status.phase = .running(
+        JobStatus.Running(
           execution: execution(), boot: text(), uptime: nanoseconds(),
           pid: maybe(Int32(any(1...Int(Int32.max)))),
           requests: (0..<int(0...2)).map { _ in Int32(any(1...64)) },
           suspension: Suspension(
             since: maybe(time()), uptime: nanoseconds(), earlier: nanoseconds()),
           question: maybe(Question([.input, .password][int(0...1)], text()))))
-      if case .running(var running) = run.phase, running.suspension.since == nil {
+      if case .running(var running) = status.phase, running.suspension.since == nil {
         running.suspension = Suspension(earlier: running.suspension.earlier)
-        run.phase = .running(running)
+        status.phase = .running(running)
       }
     default:
-      let outcomes: [Run.Outcome] = [
+      let outcomes: [JobStatus.Outcome] = [
         .ended(ending(), [.itself, .cancelled, .timedOut][int(0...2)], duration: nanoseconds()),
         .interrupted(isStopped: bool()), .cancelled, .skipped(because: id()),
       ]
       let outcome = outcomes[int(0...3)]
-      run.phase = .over(
-        Run.Over(
+      status.phase = .over(
+        JobStatus.Over(
           outcome: outcome, at: time(), execution: execution(), hookFailure: maybe(ending()),
           isAcknowledged: outcome.state.opens && bool()))
     }
-    return run
+    return status
   }
 
   private mutating func hook() -> Hook { Hook(line: text(), context: context()) }
 
-  mutating func memory() -> Memory {
-    var memory = Memory()
-    memory.settings = Memory.Settings(
+  mutating func properties() -> QueueProperties {
+    var properties = QueueProperties()
+    properties.settings = QueueProperties.Settings(
       stopsOnFailure: bool(), onFinish: maybe(hook()), onIdle: maybe(hook()), onAsk: maybe(hook()),
       keep: maybe(1 + count(8, upTo: Int(UInt32.max) - 1)), shell: maybe(text()),
-      logLimit: maybe(any(Memory.Settings.logLimits)),
+      logLimit: maybe(any(QueueProperties.Settings.logLimits)),
       terminal: bool(), launcher: maybe(text()))
-    memory.pause = maybe(Memory.Pause(at: maybe(time()), because: maybe(id())))
+    properties.pause = maybe(QueueProperties.Pause(at: maybe(time()), because: maybe(id())))
     let most = JobID.valid.upperBound
-    memory.results.succeeded = count(9, upTo: most)
-    memory.results.failed = count(9, upTo: most)
-    memory.results.skipped = count(9, upTo: most)
-    memory.results.cancelled = count(9, upTo: most)
+    properties.results.succeeded = count(9, upTo: most)
+    properties.results.failed = count(9, upTo: most)
+    properties.results.skipped = count(9, upTo: most)
+    properties.results.cancelled = count(9, upTo: most)
     // No more than a line can hold.
-    for state in JobState.allCases { memory.results.count(state, 1) }
-    memory.results.hasRun = bool()
-    memory.idleHookFailure = maybe(ending())
-    memory.previous = maybe(Memory.Previous(id: id(), succeeded: bool()))
-    return memory
+    for state in JobState.allCases { properties.results.count(state, 1) }
+    properties.results.hasRun = bool()
+    properties.idleHookFailure = maybe(ending())
+    properties.previous = maybe(QueueProperties.Previous(id: id(), succeeded: bool()))
+    return properties
   }
 }

@@ -85,9 +85,9 @@ import Testing
     "A damaged byte affects only its own line", .shows(OnDisk.damage),
     arguments: [UInt8(0), 0x0A, 0x22, 0xFF])
   func damage(byte: UInt8) throws {
-    let cancelled = try #require(Run().left(.cancelled, at: Timestamp(microseconds: 0)))
+    let cancelled = try #require(JobStatus().left(.cancelled, at: Timestamp(microseconds: 0)))
     let batches: [[Entry]] = [
-      [added(1)], [added(2), added(3), added(4)], [.run(1, cancelled)],
+      [added(1)], [added(2), added(3), added(4)], [.status(1, cancelled)],
       [added(5)], [added(6), added(7)], [added(8)],
     ]
     var next = 1

@@ -15,8 +15,10 @@ import Testing
     var queue = Queue()
     for id in 1...count {
       let limits = Limits(after: id == 1 ? [] : [1...id - 1])
-      queue.apply(.job(id, order("true", Order.Details(limits: limits))))
-      if let run = Run().moved(to: .first(1, upTo: id)) { queue.apply(.run(id, run)) }
+      queue.apply(.job(id, spec("true", JobSpec.Details(limits: limits))))
+      if let status = JobStatus().moved(to: .first(1, upTo: id)) {
+        queue.apply(.status(id, status))
+      }
     }
     var changes = QueueChanges(queue)
     changes.putInOrder()

@@ -1,7 +1,7 @@
 import SerialqSystem
 
 /// What a job is asked to do; constant, unless `edit` changes it.
-package struct Order: Equatable, Sendable {
+package struct JobSpec: Equatable, Sendable {
   package var command: Command
   package var context: ExecutionContext
   /// When the job was added.
@@ -102,9 +102,9 @@ package struct Hook: Equatable, Sendable {
 
 // MARK: - Coding
 
-extension Order {
+extension JobSpec {
   /// To be read.
-  static let unread = Order(.shell([]), in: .unread, added: .epoch)
+  static let unread = JobSpec(.shell([]), in: .unread, added: .epoch)
 
   mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
     try coder.time("added", &added)
@@ -114,7 +114,7 @@ extension Order {
   }
 }
 
-extension Order.Details {
+extension JobSpec.Details {
   fileprivate mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
     try coder.bytes("label", &label)
     try Input.code(&input, &coder)

@@ -4,7 +4,7 @@ import SerialqSystem
 import SerialqWatch
 
 /// Adds jobs to a queue, for `add` and `run`.
-struct Adding {
+struct Submission {
   var commands: [Command]
   var directory: Bytes
   var environment: [Bytes]
@@ -28,11 +28,11 @@ struct Adding {
 
   /// Prepares jobs with the directory, environment and umask of this process.
   init(_ source: JobSource, _ options: JobOptions) throws(Failure) {
-    commands = try Adding.commands(of: source)
-    directory = try Adding.directory(options.directory)
+    commands = try Submission.commands(of: source)
+    directory = try Submission.directory(options.directory)
     environment = Machine.environment().overridden(by: options.environment)
     umask = Machine.umask()
-    input = try Adding.input(options.input)
+    input = try Submission.input(options.input)
     terminal = options.hasTerminal == true ? .ofCaller : nil
     self.options = options
     let limits = ExecutionLimits.current
@@ -73,7 +73,7 @@ struct Adding {
     var reader = JournalReader(folder)
     // Before the lock: it can be long.
     let copy: InputCopy? =
-      if options.input == Adding.standardInput {
+      if options.input == Submission.standardInput {
         try InputCopy(of: .standardInput(), in: folder)
       } else {
         nil
@@ -139,17 +139,17 @@ struct Adding {
     let ids = Array(first..<first + commands.count)
     try copy?.keep(for: first, in: scope)
     let input = copy == nil ? input.map { Input.file($0) } : .copy(first)
-    var details = Order.Details.none
+    var details = JobSpec.Details.none
     (details.label, details.input, details.terminal) = (options.label, input, terminal)
     (details.key, details.limits) = (key, limits)
     var entries = zip(ids, commands).map { id, command in
-      Entry.job(id, Order(command, in: context, details, added: at))
+      Entry.job(id, JobSpec(command, in: context, details, added: at))
     }
     if options.isFirst {
       // Keeps the order of jobs that are added together.
       for (number, id) in ids.enumerated() {
         let rank = Rank.first(number + 1, upTo: first + commands.count - 1)
-        entries += [Run().moved(to: rank)].compactMap { $0.map { .run(id, $0) } }
+        entries += [JobStatus().moved(to: rank)].compactMap { $0.map { .status(id, $0) } }
       }
       // Only these can stand before a job that they require.
       if !limits.after.isEmpty {

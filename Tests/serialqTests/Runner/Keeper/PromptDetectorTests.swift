@@ -4,16 +4,16 @@ import SerialqSystem
 import Testing
 
 /// Whether a job seems to wait for an answer.
-struct AskingTests {
+struct PromptDetectorTests {
   private static let second: Int64 = 1_000_000_000
-  private typealias Look = Asking.Look
+  private typealias Look = PromptDetector.Look
 
   /// The question after this output, if the terminal looks like this at every look.
-  private func question(_ output: String, _ look: Asking.Look) -> Question? {
-    var asking = Asking(now: 0)
-    _ = asking.printed(Bytes(output.utf8), at: Self.second)
-    while asking.due != nil { _ = asking.looked(look) }
-    return asking.question
+  private func question(_ output: String, _ look: PromptDetector.Look) -> Question? {
+    var detector = PromptDetector(now: 0)
+    _ = detector.printed(Bytes(output.utf8), at: Self.second)
+    while detector.due != nil { _ = detector.looked(look) }
+    return detector.question
   }
 
   // Fails if silence alone, or a progress bar, counts as a question.
@@ -36,31 +36,31 @@ struct AskingTests {
   // Fails if a password prompt waits for the second look.
   @Test("a password prompt is recognized at the first look, a question at the last")
   func order() {
-    var asking = Asking(now: 0)
-    _ = asking.printed(Bytes("x: "), at: Self.second)
-    #expect(asking.due == Self.second + Asking.delays[0])
-    let first = asking.looked(Look())
+    var detector = PromptDetector(now: 0)
+    _ = detector.printed(Bytes("x: "), at: Self.second)
+    #expect(detector.due == Self.second + PromptDetector.delays[0])
+    let first = detector.looked(Look())
     #expect(first == nil)
-    #expect(asking.due == Self.second + Asking.delays[1])
-    let last = asking.looked(Look())
+    #expect(detector.due == Self.second + PromptDetector.delays[1])
+    let last = detector.looked(Look())
     #expect(last == Question(.input, Bytes("x:")))
     // No look is due while nothing happens.
-    #expect(asking.due == nil)
+    #expect(detector.due == nil)
   }
 
   // Fails if an answered question stays, or is reported again and again.
   @Test("output and input end a question, once")
   func ends() {
-    var asking = Asking(now: 0)
-    _ = asking.printed(Bytes("x: "), at: 0)
-    while asking.due != nil { _ = asking.looked(Look()) }
+    var detector = PromptDetector(now: 0)
+    _ = detector.printed(Bytes("x: "), at: 0)
+    while detector.due != nil { _ = detector.looked(Look()) }
     let ends = [
-      asking.restart(at: Self.second), asking.restart(at: Self.second),
-      asking.printed(Bytes("y\n"), at: Self.second),
+      detector.restart(at: Self.second), detector.restart(at: Self.second),
+      detector.printed(Bytes("y\n"), at: Self.second),
     ]
     #expect(ends == [true, false, false])
-    while asking.due != nil { _ = asking.looked(Look()) }
-    #expect(asking.question == nil)
+    while detector.due != nil { _ = detector.looked(Look()) }
+    #expect(detector.question == nil)
   }
 
   // Fails if the question contains control sequences, or what a carriage return has overwritten.
@@ -83,18 +83,18 @@ struct AskingTests {
   // Fails if a terminal that is attached and left again repeats the on-ask command.
   @Test("a question is repeated if only a terminal was attached meanwhile")
   func repeated() {
-    var asking = Asking(now: 0)
+    var detector = PromptDetector(now: 0)
     var repetitions: [Bool] = []
-    func ask(_ asking: inout Asking) {
-      while asking.due != nil { _ = asking.looked(Look()) }
-      repetitions.append(asking.isRepeated)
+    func ask(_ detector: inout PromptDetector) {
+      while detector.due != nil { _ = detector.looked(Look()) }
+      repetitions.append(detector.isRepeated)
     }
-    _ = asking.printed(Bytes("x: "), at: 0)
-    ask(&asking)
-    _ = asking.restart(at: 1)
-    ask(&asking)
-    _ = asking.typed(at: 2)
-    ask(&asking)
+    _ = detector.printed(Bytes("x: "), at: 0)
+    ask(&detector)
+    _ = detector.restart(at: 1)
+    ask(&detector)
+    _ = detector.typed(at: 2)
+    ask(&detector)
     #expect(repetitions == [false, true, false])
   }
 }

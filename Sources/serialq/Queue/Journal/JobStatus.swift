@@ -2,8 +2,8 @@ import SerialqSystem
 
 /// How a job is now: its attempts so far, and what it does.
 ///
-/// Only the functions of `Run+Changes.swift` make another one.
-package struct Run: Equatable, Sendable {
+/// Only the functions of `JobStatus+Changes.swift` make another one.
+package struct JobStatus: Equatable, Sendable {
   /// The number of attempts, including the one that runs.
   package internal(set) var attempts = 0
   /// The number of automatic retries used.
@@ -103,7 +103,7 @@ package struct Suspension: Equatable, Sendable {
   }
 }
 
-extension Run {
+extension JobStatus {
   package var state: JobState {
     switch phase {
     case .waiting: .waiting
@@ -113,14 +113,14 @@ extension Run {
   }
 }
 
-extension Run {
+extension JobStatus {
   /// How the job ended; nil if that was not observed.
   package var ending: Ending? {
     if case .over(let over) = phase, case .ended(let how, _, _) = over.outcome { how } else { nil }
   }
 }
 
-extension Run.Outcome {
+extension JobStatus.Outcome {
   package var state: JobState {
     switch self {
     case .ended(let how, let cause, _): how.state(because: cause)
@@ -133,7 +133,7 @@ extension Run.Outcome {
 
 // MARK: - Coding
 
-extension Run {
+extension JobStatus {
   fileprivate enum Kind: String {
     case waiting, running, ended, interrupted, cancelled, skipped
   }
@@ -174,7 +174,7 @@ extension Run {
   }
 }
 
-extension Run.Waiting {
+extension JobStatus.Waiting {
   fileprivate mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
     try coder.text("rank", &rank, \.text, Rank.init)
     var (date, due) = (due?.date, due ?? ClockReading(date: .epoch, monotonic: 0, boot: []))
@@ -192,7 +192,7 @@ extension Run.Waiting {
   }
 }
 
-extension Run.Running {
+extension JobStatus.Running {
   fileprivate mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
     try coder.time("started", &execution.started)
     try coder.bytes("boot", &boot)
@@ -219,9 +219,9 @@ extension Suspension {
   }
 }
 
-extension Run.Over {
+extension JobStatus.Over {
   fileprivate mutating func code(
-    _ kind: Run.Kind, _ coder: inout LineCoder
+    _ kind: JobStatus.Kind, _ coder: inout LineCoder
   ) throws(FlatObjectError) {
     try outcome.code(kind, &coder)
     try coder.time("at", &at)
@@ -234,9 +234,9 @@ extension Run.Over {
   }
 }
 
-extension Run.Outcome {
+extension JobStatus.Outcome {
   fileprivate mutating func code(
-    _ kind: Run.Kind, _ coder: inout LineCoder
+    _ kind: JobStatus.Kind, _ coder: inout LineCoder
   ) throws(FlatObjectError) {
     switch kind {
     case .ended:

@@ -5,7 +5,7 @@ import SerialqSystem
 ///
 /// Pure: the keeper reports what happens, inspects the terminal when a look is due, and records what
 /// changes. Sees only the moments after output, so that it needs no timer while nothing happens.
-struct Asking {
+struct PromptDetector {
   /// What the terminal looks like.
   struct Look: Equatable {
     /// Whether the terminal hides what is typed, a line at a time.

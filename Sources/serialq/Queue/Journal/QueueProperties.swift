@@ -1,7 +1,7 @@
 import SerialqSystem
 
 /// What a queue has once: its settings, and what it remembers.
-package struct Memory: Equatable, Sendable {
+package struct QueueProperties: Equatable, Sendable {
   package var settings = Settings()
   /// Why and since when the queue is paused; nil if it is not.
   package var pause: Pause?
@@ -79,7 +79,7 @@ package struct Results: Equatable, Sendable {
 
 // MARK: - Changes
 
-extension Memory {
+extension QueueProperties {
   /// The on-idle command; setting it clears what is remembered of the one before.
   package var onIdle: Hook? {
     get { settings.onIdle }
@@ -120,7 +120,7 @@ extension Memory {
 
 // MARK: - Coding
 
-extension Memory {
+extension QueueProperties {
   mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
     try settings.code(&coder)
     var isPaused = pause != nil
@@ -142,7 +142,7 @@ extension Memory {
   }
 }
 
-extension Memory.Settings {
+extension QueueProperties.Settings {
   fileprivate mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
     try coder.flag("stopsOnFailure", &stopsOnFailure)
     try Hook.code(
