@@ -78,7 +78,7 @@ struct Session {
   func readQueue(
     named name: String, each: ((Entry, Job?, borrowing Queue) -> Void)? = nil
   ) throws(Failure) -> (QueueFolder, Queue)? {
-    guard let folder = try spool().existingQueue(named: Bytes(name.utf8)) else { return nil }
+    guard let folder = try spool().existingQueue(named: name) else { return nil }
     var reader = JournalReader(folder)
     report(try reader.readWithReports(each: each).damaged, in: folder)
     return (folder, reader.queue)

@@ -32,12 +32,12 @@ package struct BackgroundRunner: Sendable {
   private func start(_ folder: QueueFolder, _ lock: FileDescriptor) throws(Failure) -> Int32 {
     let log = try FileDescriptor.open(folder.runnerLog, .log)
     let process = JobProcess(
-      serialq: [word, folder.name], in: folder, .files(input: nil, output: log), lock: lock,
-      blocking: SIGHUP)
+      serialq: [word, Bytes(folder.name.utf8)], in: folder, .files(input: nil, output: log),
+      lock: lock, blocking: SIGHUP)
     do throws(Failure) {
       return try process.start().pid
     } catch {
-      let name = folder.name.text
+      let name = folder.name
       throw Failure(
         "queue \(name)", "no runner could be started: \(error.sentence)",
         next: "Its jobs are waiting. Run them here: \(advised("run", in: name))")

@@ -26,7 +26,7 @@ extension RunnerSteps {
       ("SERIALQ_OPEN=", open),
     ]
     // Empty: otherwise it would name the job that set the command, if a job did.
-    let variables = [Bytes("SERIALQ_JOB="), Bytes("SERIALQ_QUEUE=") + folder.name]
+    let variables = [Bytes("SERIALQ_JOB="), Bytes("SERIALQ_QUEUE=\(folder.name)".utf8)]
     try run(
       hook, for: nil, variables + counts.map { Bytes($0) + Bytes("\($1)".utf8) },
       log: folder.idleHookLog)

@@ -31,7 +31,7 @@ extension RunnerSteps {
       case .lockLost:
         say("serialq: \(Visible.text(folder.runnerLock)) was removed; locking it again")
         guard try takeOver() else {
-          say("serialq: another runner is active on queue \(folder.name.text); leaving")
+          say("serialq: another runner is active on queue \(folder.name); leaving")
           return nil
         }
         continue

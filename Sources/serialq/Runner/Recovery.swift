@@ -162,7 +162,7 @@ extension RunnerSteps {
       """
       serialq: job \(job.id)\(process) is still running after its runner died; waiting for it \
       to end
-      To end it: \(advised("cancel", in: folder.name.text)) \(job.id)
+      To end it: \(advised("cancel", in: folder.name)) \(job.id)
       """)
   }
 

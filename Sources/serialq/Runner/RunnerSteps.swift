@@ -79,7 +79,7 @@ final class RunnerSteps {
         if try RunnerLock.isHeld(folder) {
           // The other runner checks for jobs once more before it releases the lock.
           if kind == .background { return false }
-          say("serialq: another runner is active on queue \(folder.name.text); following it")
+          say("serialq: another runner is active on queue \(folder.name); following it")
         }
         try supervision.whileBlocked(lock.lock)
       }

@@ -49,7 +49,7 @@ package struct WaitMark {
     // Reads the link first: `stat(2)` of a file on a network can block.
     let parts = FileSystem.target(of: path)?.split(separator: UInt8(ascii: "/")).suffix(2) ?? []
     guard parts.last?.elementsEqual(Bytes("waiters")) == true, let queue = parts.first,
-      let folder = try? spool.existingQueue(named: Bytes(queue)),
+      let folder = try? spool.existingQueue(named: Bytes(queue).text),
       let identity = (try? FileSystem.status(of: folder.waiters))?.identity,
       (try? FileSystem.status(of: path, followingLinks: true))?.identity == identity,
       let text = try? FileDescriptor.openIfThere(

@@ -153,7 +153,7 @@ package struct Attachment {
       return []
     }
     isSuspended.toggle()
-    let resume = advised("resume", in: reader.folder.name.text)
+    let resume = advised("resume", in: reader.folder.name)
     return [
       isSuspended
         ? "serialq: job \(id) is suspended; continue it: \(resume)"

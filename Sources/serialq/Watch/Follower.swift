@@ -99,7 +99,7 @@ package struct Follower {
     self.restorer = restorer
     self.subject = subject
     (unread, reader) = (start.unread, start.reader)
-    state = FollowerState(reader.queue, named: folder.name.text, subject, style)
+    state = FollowerState(reader.queue, named: folder.name, subject, style)
   }
 
   package var queue: Queue { reader.queue }
@@ -113,8 +113,6 @@ package struct Follower {
 
   /// See ``JournalReader/changes``.
   package var changes: Int { reader.changes }
-
-  package var queueName: String { folder.name.text }
 
   /// The job whose ``result`` is needed.
   package var chosen: JobID? {
@@ -202,7 +200,7 @@ package struct Follower {
       try reportLost(&output)
       open = attempt
       log = reader(of: attempt)
-      source = "queue \(queueName), job \(attempt.id)"
+      source = "queue \(folder.name), job \(attempt.id)"
       if isFirstLook, let lines = style.lines { try log?.skip(toLast: lines) }
     case .printNew:
       try print(isLast: false, &output, &last)

@@ -36,7 +36,7 @@ package struct Waiting {
     journal = Journal(folder)
     reader = JournalReader(folder)
     damaged = try reader.read().damaged
-    ids = try reader.queue.jobs(selection, in: folder.name.text).map(\.id)
+    ids = try reader.queue.jobs(selection, in: folder.name).map(\.id)
     let open = reader.queue.openJobs.compactMap { job in job.ended.map { (job.id, $0) } }
     openBefore = Dictionary(uniqueKeysWithValues: open)
     onlyID = selection.namesOneJob ? ids.first : nil
@@ -48,8 +48,6 @@ package struct Waiting {
     shortage = text
     return text
   }
-
-  package var queueName: String { folder.name.text }
 
   /// Becomes readable when the active runner ends; nil if none is waited for.
   package var runnerEnd: Int32? { end?.descriptor }
@@ -73,7 +71,7 @@ package struct Waiting {
           The job had ended. Wait before running \(advised("clean")), or set keep to more jobs.
           """)
     }
-    if !isDone, !queue.suspended.isEmpty { throw queue.blocked(named: queueName) }
+    if !isDone, !queue.suspended.isEmpty { throw queue.blocked(named: folder.name) }
     if isOver || isDone {
       end = nil
     } else if try end?.isOutdated(in: folder) ?? false {
@@ -119,7 +117,7 @@ package struct Waiting {
     try journal.locked { (scope) throws(Failure) in
       damaged += try reader.read().damaged
       if isDone { return }
-      if queue.isPaused, isForWaiting { throw queue.blocked(named: queueName) }
+      if queue.isPaused, isForWaiting { throw queue.blocked(named: folder.name) }
       failedStarts += 1
       // One runner may have been killed by accident, but a persistent fault would start them
       // forever.
@@ -130,7 +128,7 @@ package struct Waiting {
   }
 
   private func brokenRunner() -> Failure {
-    let (name, last) = (folder.name.text, folder.runnerSaid)
+    let (name, last) = (folder.name, folder.runnerSaid)
     var said = last.map { "; its log says: \($0)" } ?? ""
     var next = "Try it in the foreground: \(advised("run", in: name))"
     if last == nil, let fault = logFault() {

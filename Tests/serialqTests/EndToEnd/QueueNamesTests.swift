@@ -25,7 +25,7 @@ import Testing
       #expect(said.contains("tow") && said.contains("Queues with jobs: one, two"), "\(said)")
       // Else `wait -q tow && deploy` would deploy.
       if words[0] == "wait" { expectRefusal(outcome, "queue tow: it has no jobs") }
-      let names = try Spool(path: scene.spool).queueNames().map(\.text)
+      let names = try Spool(path: scene.spool).queueNames()
       #expect(names == ["empty", "one", "two"], "\(words)")
     }
   }
@@ -157,13 +157,13 @@ import Testing
     // comparison of the lock files in `Journal.locked`.
     @Test("a command that waits for the lock of a queue that is removed changes nothing")
     func removedMeanwhile() throws {
-      let folder = try Spool(path: scene.spool).makeQueue(named: Bytes("old")).folder
+      let folder = try Spool(path: scene.spool).makeQueue(named: "old").folder
       let lock = try FileDescriptor.open(folder.lock, .lock)
       try lock.lock()
       let adding = try scene.start("add", "-q", "old", "--no-start", "true")
       try waitForLockWaiter(adding.pid)
       try folder.remove()
-      _ = try Spool(path: scene.spool).makeQueue(named: Bytes("old"))
+      _ = try Spool(path: scene.spool).makeQueue(named: "old")
       _ = try FileDescriptor.open(folder.lock, .lock)
       lock.unlock()
       expectRefusal(try adding.wait(), "queue old: it was removed at this moment")

@@ -33,11 +33,9 @@ final class Scene {
   deinit {
     expectNoReport()
     for name in (try? Spool(path: spool).queueNames()) ?? [] {
-      guard let queue = try? queue(name.text), let folder = try? queueFolder(name.text) else {
-        continue
-      }
+      guard let queue = try? queue(name), let folder = try? queueFolder(name) else { continue }
       // First, or it would start the next job.
-      if let runner = (try? runner(in: name.text)) ?? nil { _ = kill(runner, SIGKILL) }
+      if let runner = (try? runner(in: name)) ?? nil { _ = kill(runner, SIGKILL) }
       for job in queue.running.compactMap(queue.job) {
         // Without the lock it has ended, and its id may be reused.
         guard let pid = job.running?.pid, (try? JobLock.isHeld(job.id, folder)) == true else {

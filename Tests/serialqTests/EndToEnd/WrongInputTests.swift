@@ -141,7 +141,7 @@ import Testing
     for mistake in Self.mistakes {
       expectRefusal(try scene.serialq(mistake.words), mistake.message)
       #expect(try scene.journal() == before, "\(mistake.words)")
-      #expect(try Spool(path: scene.spool).queueNames() == [Bytes("default")], "\(mistake.words)")
+      #expect(try Spool(path: scene.spool).queueNames() == ["default"], "\(mistake.words)")
     }
   }
 

@@ -56,7 +56,7 @@ enum FuzzTarget: String, CaseIterable {
   /// What commands derive from a queue must not overflow.
   private static func faultOfDisplay(_ queue: Queue) -> String? {
     let now = Clock.reading()
-    let folder = QueueFolder(name: Bytes("q"), path: Bytes("/nowhere/q"))
+    let folder = QueueFolder(name: "q", path: Bytes("/nowhere/q"))
     for job in queue.jobs {
       var json = JSONWriter()
       job.write(to: &json, in: folder, of: queue)

@@ -98,7 +98,7 @@ extension AddCommand: Subcommand {
     JSONWriter.line {
       $0.object { json in
         json.member("version", 1)
-        json.member("queue", folder.name)
+        json.member("queue", Bytes(folder.name.utf8))
         json.key("ids")
         json.array { json in for id in ids { json.int(Int64(id)) } }
       }

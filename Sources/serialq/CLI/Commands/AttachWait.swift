@@ -51,7 +51,6 @@ struct AttachWait {
   }
 
   private var queue: Queue { reader.queue }
-  private var queueName: String { folder.name.text }
   mutating func run(in session: inout Session) throws(Failure) -> ExitCode {
     while true {
       drain()
@@ -100,7 +99,7 @@ struct AttachWait {
       return .wait
     }
     isLost = false
-    try queue.requireTerminal(of: job, named: queueName)
+    try queue.requireTerminal(of: job, named: folder.name)
     guard job.state == .running else {
       try awaitStart(of: job, in: &session)
       return .wait
@@ -143,7 +142,7 @@ struct AttachWait {
   private mutating func awaitStart(of job: Job, in session: inout Session) throws(Failure) {
     (keeperLimit, endLimit) = (nil, nil)
     if queue.isPaused || !queue.suspended.isEmpty {
-      throw queue.blocked(named: queueName)
+      throw queue.blocked(named: folder.name)
     }
     try reportMissingRunner(in: session)
     let attempt = job.attempts
@@ -172,7 +171,7 @@ struct AttachWait {
     if let limit = keeperLimit, limit <= now {
       throw Failure(
         "the terminal of job \(id)", "its keeper accepts no connection",
-        next: "The output says why: \(advised("log", in: queueName)) \(id)")
+        next: "The output says why: \(advised("log", in: folder.name)) \(id)")
     }
     keeperLimit = keeperLimit ?? now + Self.patience
     deadline = keeperLimit
@@ -189,7 +188,7 @@ struct AttachWait {
     if let limit = endLimit, limit <= now {
       throw Failure(
         "the terminal of job \(id)", "it is gone: its keeper was killed, and the job was hung up",
-        next: "Follow the output: \(advised("log", in: queueName)) -f \(id)")
+        next: "Follow the output: \(advised("log", in: folder.name)) -f \(id)")
     }
     endLimit = endLimit ?? now + Self.patience
     deadline = endLimit
@@ -201,7 +200,7 @@ struct AttachWait {
     try reader.read()
     guard queue.job(id)?.state.isOver == false else { return wakeUp.wake() }
     hasReportedRunner = true
-    session.reportMissingRunner(of: queueName)
+    session.reportMissingRunner(of: folder.name)
   }
 
   // MARK: The end
@@ -213,7 +212,7 @@ struct AttachWait {
       session.confirm("serialq: job \(id) \(job.outcomeText)")
     } else {
       session.output.message("serialq: job \(id) \(job.outcomeText): \(job.title)")
-      if job.state.isFailure { session.suggestLog(id, in: queueName) }
+      if job.state.isFailure { session.suggestLog(id, in: folder.name) }
     }
     return job.status.code
   }

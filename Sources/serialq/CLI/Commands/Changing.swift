@@ -15,7 +15,7 @@ extension Session {
     _ decide: (inout QueueChanges, JournalScope) throws(Failure) -> Result,
     then: (QueueFolder, Queue) throws(Failure) -> Void = { _, _ in }
   ) throws(Failure) -> Result {
-    guard let folder = try spool().existingQueue(named: Bytes(name.utf8)) else {
+    guard let folder = try spool().existingQueue(named: name) else {
       throw noJobs(in: name)
     }
     var reader = JournalReader(folder)
@@ -43,13 +43,12 @@ extension Session {
   ///
   /// Reports on a terminal that a queue with a name is new: the name may be mistyped.
   mutating func folder(for job: JobOptions) throws(Failure) -> QueueFolder {
-    let name = Bytes(job.queue.utf8)
-    if !job.after.isEmpty, try spool().existingQueue(named: name) == nil {
+    if !job.after.isEmpty, try spool().existingQueue(named: job.queue) == nil {
       throw Failure(
         "queue \(job.queue)", "it has no jobs, so none can be --after one",
         next: "Nothing was queued. \(queuesWithJobs() ?? "Add the first one without --after.")")
     }
-    let (folder, isNew) = try spool().makeQueue(named: name)
+    let (folder, isNew) = try spool().makeQueue(named: job.queue)
     if isNew, job.queue != QueueName.standard {
       confirm("serialq: queue \(job.queue) is new")
     }
@@ -90,8 +89,8 @@ extension Session {
     of queues: QueueSelection, in spool: Spool
   ) -> [(queue: String, id: JobID)] {
     ((try? queues.names(in: spool)) ?? []).compactMap { name in
-      let queue = try? spool.folder(named: name.text).queue()
-      return queue?.running.first.map { (name.text, $0) }
+      let queue = try? spool.folder(named: name).queue()
+      return queue?.running.first.map { (name, $0) }
     }
   }
 
@@ -128,7 +127,7 @@ extension Session {
       (try? spool.existingQueue(named: name)?.queue())?.jobs.isEmpty == false
     }
     guard !names.isEmpty else { return nil }
-    let shown = names.prefix(10).map(\.text).joined(separator: ", ")
+    let shown = names.prefix(10).joined(separator: ", ")
     let rest = names.count > 10 ? " and \(names.count - 10) more; see: \(advised("queues"))" : ""
     return shown + rest
   }

@@ -58,7 +58,7 @@ extension CleanCommand: Subcommand {
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    guard let folder = try session.spool().existingQueue(named: Bytes(self.queue.utf8)) else {
+    guard let folder = try session.spool().existingQueue(named: self.queue) else {
       guard self.jobs.isEmpty else { throw session.noJobs(in: self.queue) }
       session.reportNoJobs(in: self.queue)
       return .success

@@ -68,7 +68,7 @@ extension CompletionCommand: Subcommand {
     case .words(let candidates): offer(candidates, after: completion.kept, in: &session)
     case .queues:
       let names = (try? session.spool().queueNames()) ?? []
-      offer(names.map { .init(word: $0.text) }, after: completion.kept, in: &session)
+      offer(names.map { .init(word: $0) }, after: completion.kept, in: &session)
     case .jobs(let command):
       let given = completion.queue ?? Machine.variable("SERIALQ_QUEUE")
       let typed = (words.last ?? []).dropFirst(completion.kept.count)
@@ -96,7 +96,7 @@ extension CompletionCommand: Subcommand {
 
   /// The jobs read before any error.
   private func jobs(of queue: Bytes, in session: Session) -> [Job] {
-    guard let folder = try? session.spool().existingQueue(named: queue) else { return [] }
+    guard let folder = try? session.spool().existingQueue(named: queue.text) else { return [] }
     var reader = JournalReader(folder)
     _ = try? reader.read()
     return reader.queue.inOrder

@@ -84,15 +84,15 @@ extension ListCommand: Subcommand {
     var faults: [Failure] = []
     for name in try queues.names(in: spool) {
       do throws(Failure) {
-        let queue = try session.readQueue(named: name.text)?.1 ?? Queue()
-        if queues != .all, queue.jobs.isEmpty { session.reportNoJobs(in: name.text) }
+        let queue = try session.readQueue(named: name)?.1 ?? Queue()
+        if queues != .all, queue.jobs.isEmpty { session.reportNoJobs(in: name) }
         listed.append(
           Listed(
-            folder: try spool.folder(named: name.text), queue: queue,
-            jobs: try selected(of: queue, name.text)))
+            folder: try spool.folder(named: name), queue: queue,
+            jobs: try selected(of: queue, name)))
       } catch {
         if queues != .all { throw error }
-        listed.append(Listed(folder: try spool.folder(named: name.text), fault: error))
+        listed.append(Listed(folder: try spool.folder(named: name), fault: error))
         faults.append(error)
       }
     }
@@ -116,7 +116,7 @@ extension ListCommand: Subcommand {
     func write(to json: inout JSONWriter, withFault: Bool) {
       json.object { json in
         json.member("version", 1)
-        json.member("queue", folder.name)
+        json.member("queue", Bytes(folder.name.utf8))
         if withFault { json.member("error", fault.map { Bytes($0.sentence.utf8) }) }
         guard fault == nil else { return }
         json.member("paused", queue.isPaused)
@@ -168,7 +168,7 @@ extension ListCommand: Subcommand {
       for job in queue.jobs {
         columns.append([
           // Empty, and so without a column, in a list of one queue.
-          .init(queues == .all ? queue.folder.name.text : ""), .init("\(job.id)"),
+          .init(queues == .all ? queue.folder.name : ""), .init("\(job.id)"),
           .init(job.stateText, job.question == nil ? job.state.color : .yellow),
           .init(job.exitText),
           .init(job.elapsed.map(Humanize.duration) ?? ""),

@@ -105,7 +105,7 @@ extension LogCommand: Subcommand {
     if job.state == .waiting, !job.hasRun {
       throw Failure(
         "the log of job \(id)", "it has not run yet",
-        next: "Wait for it: \(advised("log", in: folder.name.text)) -f \(id)")
+        next: "Wait for it: \(advised("log", in: folder.name)) -f \(id)")
     }
     if job.hasRun, job.state == .skipped {
       session.output.message(
@@ -130,9 +130,7 @@ extension LogCommand: Subcommand {
     guard try !log.printOnce(to: &session.output, lines: lines), job.hasRun else { return }
     throw Failure(
       "the log of job \(id)", "its file \(folder.log(id).text) was removed",
-      next: """
-        Its output is lost. What is known of it: \(advised("show", in: folder.name.text)) \(id)
-        """)
+      next: "Its output is lost. What is known of it: \(advised("show", in: folder.name)) \(id)")
   }
 
   /// The job that is running or ran last.
@@ -152,7 +150,7 @@ extension LogCommand: Subcommand {
     var hasJobs = false
     // An empty queue has nothing to follow, and its folders may not exist yet.
     let faults = try session.faults(in: queues) { (name) throws(Failure) in
-      let queue = try session.readQueue(named: name.text)?.1 ?? Queue()
+      let queue = try session.readQueue(named: name)?.1 ?? Queue()
       hasJobs = hasJobs || !queue.jobs.isEmpty
       hasWork = hasWork || !queue.running.isEmpty || queue.count(.waiting) > 0
     }

@@ -42,14 +42,14 @@ extension Session {
         marks.append(try willWait("log -f", for: job?.id, queue, follower.folder))
         // The `add` that makes a queue meanwhile starts a runner next.
         if isFirstLook, !follower.isBlocked(in: queue), try !RunnerLock.isHeld(follower.folder) {
-          reportMissingRunner(of: follower.queueName)
+          reportMissingRunner(of: follower.folder.name)
         }
       } reading: { (follower) throws(Failure) in
         // Before an error is reported.
         defer { output.emit() }
         try follower.advance(&output, after: &last)
         if follower.isBlocked, !follower.isAtEnd {
-          throw follower.queue.blocked(named: follower.queueName)
+          throw follower.queue.blocked(named: follower.folder.name)
         }
       } reporting: { fault in
         output.message(fault.description)

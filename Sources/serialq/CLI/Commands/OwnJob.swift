@@ -12,27 +12,27 @@ extension Session {
     _ command: String, for job: JobID? = nil, _ queue: Queue, _ folder: QueueFolder,
     marks: Bool = true
   ) throws(Failure) -> WaitMark? {
-    try refuseOwnQueue(command, queue, named: folder.name.text)
+    try refuseOwnQueue(command, queue, named: folder.name)
     guard WaitMark.isPossible else { return nil }
     // Before the search: of two commands that begin at the same time, one at least sees the other.
     let mark = marks ? WaitMark(folder, job) : nil
-    var seen: Set<Bytes> = []
+    var seen: Set<String> = []
     guard let chain = try chain(from: folder, queue, &seen) else { return mark }
     throw Failure(
       command, "\(chain) calls it and would wait for itself",
       next: """
-        Queue a job instead: \(advised("add", in: folder.name.text)); or use another queue: -q NAME
+        Queue a job instead: \(advised("add", in: folder.name)); or use another queue: -q NAME
         """)
   }
 
   /// Through which running jobs a queue waits for the job that this process is part of; nil if it does
   /// not.
   private func chain(
-    from folder: QueueFolder, _ queue: Queue, _ seen: inout Set<Bytes>
+    from folder: QueueFolder, _ queue: Queue, _ seen: inout Set<String>
   ) throws(Failure) -> String? {
     guard seen.insert(folder.name).inserted else { return nil }
     for job in queue.running.compactMap(queue.job) {
-      let name = "job \(job.id) of queue \(folder.name.text)"
+      let name = "job \(job.id) of queue \(folder.name)"
       if isPart(of: job.id, queue, folder) { return name }
       for (next, awaited) in WaitMark.all(of: job, in: folder, try spool()) {
         var reader = JournalReader(next)
@@ -41,7 +41,7 @@ extension Session {
           awaited.map({ reader.queue.job($0)?.state.isOver == false }) ?? true,
           let rest = try chain(from: next, reader.queue, &seen)
         else { continue }
-        return "\(name) waits for queue \(next.name.text), and \(rest)"
+        return "\(name) waits for queue \(next.name), and \(rest)"
       }
     }
     return nil
@@ -56,9 +56,7 @@ extension Session {
     guard let id = queue.running.first(where: { isPart(of: $0, queue, folder) }) else { return }
     throw Failure(
       command, "job \(id) of queue \(name) calls it and would wait for itself",
-      next: """
-        Queue a job after it: \(advised("add", in: name)); or use another queue: -q NAME
-        """)
+      next: "Queue a job after it: \(advised("add", in: name)); or use another queue: -q NAME")
   }
 
   /// Whether this process is one of the job's.
@@ -69,7 +67,7 @@ extension Session {
   /// only within one spool.
   private func isPart(of id: JobID, _ queue: Queue, _ folder: QueueFolder) -> Bool {
     if JobLock.isHeldHere(id, folder) { return true }
-    guard Machine.variable("SERIALQ_QUEUE") == folder.name,
+    guard Machine.variable("SERIALQ_QUEUE") == Bytes(folder.name.utf8),
       Machine.variable("SERIALQ_JOB").flatMap(JobID.parse) == id
     else { return false }
     // The runner may not have recorded the process ID yet.

@@ -40,8 +40,8 @@ extension PauseCommand: Subcommand {
     try session.forEach(in: queues) { (name) throws(Failure) in
       // A queue can be paused before its first job.
       let isNew = try session.spool().makeQueue(named: name).isNew
-      let (isNews, running) = try session.change(name.text) { (changes, _) throws(Failure) in
-        try pause(&changes, named: name.text)
+      let (isNews, running) = try session.change(name) { (changes, _) throws(Failure) in
+        try pause(&changes, named: name)
       } then: { (folder, queue) throws(Failure) in
         // Only a runner suspends an orphaned job.
         if isNow, !queue.suspended.isEmpty { try BackgroundRunner.own.ensure(folder) }
@@ -51,7 +51,7 @@ extension PauseCommand: Subcommand {
         return "; job \(job.id) is \(job.suspendedSince == nil ? "" : "already ")suspended"
       }
       let paused = "is \(isNews ? "now" : "already") paused\(jobs.joined())"
-      let text = "serialq: \(isNew ? "the new queue" : "queue") \(name.text) \(paused)"
+      let text = "serialq: \(isNew ? "the new queue" : "queue") \(name) \(paused)"
       // The name may be mistyped.
       if isNew, let others = session.namesOfQueuesWithJobs() {
         session.output.message("\(text); queues with jobs: \(others)")

@@ -18,9 +18,9 @@ enum QueueSelection: Equatable {
     self = words.has(.all) ? .all : .one(queue)
   }
 
-  func names(in spool: Spool) throws(Failure) -> [Bytes] {
+  func names(in spool: Spool) throws(Failure) -> [String] {
     switch self {
-    case .one(let name): [Bytes(name.utf8)]
+    case .one(let name): [name]
     case .all: try spool.queueNames()
     }
   }
@@ -32,14 +32,14 @@ enum QueueSelection: Equatable {
 extension Session {
   /// Processes every selected queue, even after one has failed.
   func forEach(
-    in queues: QueueSelection, _ work: (Bytes) throws(Failure) -> Void
+    in queues: QueueSelection, _ work: (String) throws(Failure) -> Void
   ) throws(Failure) {
     try fail(by: try faults(in: queues, work))
   }
 
   /// Processes every selected queue, and returns the failures.
   func faults(
-    in queues: QueueSelection, _ work: (Bytes) throws(Failure) -> Void
+    in queues: QueueSelection, _ work: (String) throws(Failure) -> Void
   ) throws(Failure) -> [Failure] {
     var failures: [Failure] = []
     for name in try queues.names(in: try spool()) {

@@ -47,7 +47,7 @@ extension QueuesCommand: Subcommand {
     var entries: [Entry] = []
     for name in try session.spool().queueNames() {
       do throws(Failure) {
-        guard let (folder, queue) = try session.readQueue(named: name.text) else { continue }
+        guard let (folder, queue) = try session.readQueue(named: name) else { continue }
         entries.append(Entry(name: name, queue: queue, hasRunner: try RunnerLock.isHeld(folder)))
       } catch {
         // The others are shown nevertheless.
@@ -102,7 +102,7 @@ extension QueuesCommand: Subcommand {
 
 /// A queue in the list, or why it cannot be read.
 private struct Entry {
-  var name: Bytes
+  var name: String
   var queue = Queue()
   var hasRunner = false
   var fault: Failure?
@@ -110,11 +110,11 @@ private struct Entry {
   var row: [Columns.Cell] {
     if let fault {
       let unknown = (0..<4).map { _ in Columns.Cell("?") }
-      return [.init(name.text)] + unknown + [.init(fault.sentence, .red)]
+      return [.init(name)] + unknown + [.init(fault.sentence, .red)]
     }
     let open = queue.openCount
     return [
-      .init(name.text), .init("\(queue.count(.waiting))"), .init("\(queue.running.count)"),
+      .init(name), .init("\(queue.count(.waiting))"), .init("\(queue.running.count)"),
       .init("\(queue.overCount)"), .init("\(open)", open > 0 ? .red : nil),
       .init(queue.condition(hasRunner: hasRunner)),
     ]
@@ -124,7 +124,7 @@ private struct Entry {
   func write(to json: inout JSONWriter) {
     json.object { json in
       json.member("version", 1)
-      json.member("queue", name)
+      json.member("queue", Bytes(name.utf8))
       json.member("error", fault.map { Bytes($0.sentence.utf8) })
       guard fault == nil else { return }
       json.member("paused", queue.isPaused)

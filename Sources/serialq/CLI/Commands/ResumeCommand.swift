@@ -29,7 +29,7 @@ extension ResumeCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     try session.forEach(in: queues) { (name) throws(Failure) in
-      let before = try session.change(name.text) { (changes, _) throws(Failure) in
+      let before = try session.change(name) { (changes, _) throws(Failure) in
         let (before, clocks) = (changes.queue, Clock.reading())
         var properties = before.properties
         properties.pause = nil
@@ -42,7 +42,7 @@ extension ResumeCommand: Subcommand {
       let jobs = before.suspended.map { "job \($0.id) continues; " }.joined()
       let what = before.isPaused || !jobs.isEmpty ? "resumed" : "was not paused"
       session.confirm(
-        "serialq: queue \(name.text) \(what); \(jobs)\(before.count(.waiting)) waiting")
+        "serialq: queue \(name) \(what); \(jobs)\(before.count(.waiting)) waiting")
     }
     return .success
   }

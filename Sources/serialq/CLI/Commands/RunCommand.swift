@@ -77,9 +77,8 @@ extension RunCommand: Subcommand {
       try Submission(source, job)
     }
     submission?.reportMissingFiles(to: session.output)
-    let name = Bytes(job.queue.utf8)
     // Makes a queue only for a job: the name may be mistyped.
-    if submission == nil, try session.spool().existingQueue(named: name) == nil {
+    if submission == nil, try session.spool().existingQueue(named: job.queue) == nil {
       session.reportNoJobs(in: job.queue)
       return .success
     }
@@ -269,9 +268,9 @@ extension RunCommand: Subcommand {
       session.output.message(
         total == 0 ? "serialq: no job waits" : "serialq: \(succeeded) of \(total) succeeded")
     }
-    if let id = follower.firstFailed { session.suggestLog(id, in: follower.queueName) }
+    if let id = follower.firstFailed { session.suggestLog(id, in: follower.folder.name) }
     if isLeft {
-      session.output.message("\(follower.queue.blocked(named: follower.queueName))")
+      session.output.message("\(follower.queue.blocked(named: follower.folder.name))")
       reportWaiting(ids, follower, in: session)
     }
     if let result = follower.result { return result.code }
@@ -293,7 +292,7 @@ private struct News {
 
   /// Prints what is new since the last call.
   mutating func report(_ follower: Follower, in session: Session) {
-    let queue = follower.queueName
+    let queue = follower.folder.name
     let new = follower.queue.suspended.first?.id
     if let new, new != suspended {
       session.output.message(

@@ -71,7 +71,7 @@ struct RunTerminal {
       let meaning = isCancelable() ? "Ctrl-C now cancels job \(id)" : "job \(id) continues"
       session.output.message(
         """
-        serialq: detached; \(meaning); attach again: \(advised("attach", in: folder.name.text)) \(id)
+        serialq: detached; \(meaning); attach again: \(advised("attach", in: folder.name)) \(id)
         """)
     case .lost:
       // The end of the job was not reported to a terminal that had stopped reading.

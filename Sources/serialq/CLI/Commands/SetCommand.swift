@@ -93,7 +93,7 @@ extension SetCommand: Subcommand {
         next: "Nothing was changed. List shells with: cat /etc/shells")
     }
     // A queue can be configured before its first job.
-    let (folder, isNew) = try session.spool().makeQueue(named: Bytes(queue.utf8))
+    let (folder, isNew) = try session.spool().makeQueue(named: queue)
     var before = Queue()
     let forgotten = try session.change(queue) { (changes, scope) throws(Failure) in
       before = changes.queue

@@ -116,7 +116,7 @@ extension ShowCommand: Subcommand {
 
   private func details(_ job: Job, _ folder: QueueFolder) -> String {
     var lines: [(String, String)] = [
-      ("job", "\(job.id) of queue \(folder.name.text)"), ("state", job.outcomeText),
+      ("job", "\(job.id) of queue \(folder.name)"), ("state", job.outcomeText),
       ("command", ShellQuote.command(job.command)),
       ("directory", ShellQuote.word(job.context.directory)),
     ]

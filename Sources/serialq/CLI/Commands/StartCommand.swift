@@ -30,7 +30,7 @@ extension StartCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     try session.forEach(in: queues) { (name) throws(Failure) in
-      let (queue, wasActive) = try session.change(name.text) {
+      let (queue, wasActive) = try session.change(name) {
         (changes, scope) throws(Failure) in
         // Under the journal's lock: a runner without work ends only under it.
         (changes.queue, try RunnerLock.isHeld(scope.folder))
@@ -40,11 +40,11 @@ extension StartCommand: Subcommand {
       let waiting = queue.count(.waiting)
       if queue.hasWork {
         let what = wasActive ? "already has a runner" : "has a new runner"
-        session.confirm("serialq: queue \(name.text) \(what); \(waiting) waiting")
+        session.confirm("serialq: queue \(name) \(what); \(waiting) waiting")
       } else if waiting == 0 {
-        session.confirm("serialq: queue \(name.text) has no work: no runner is needed")
+        session.confirm("serialq: queue \(name) has no work: no runner is needed")
       }
-      if queue.isPaused, waiting > 0 { session.reportPaused(name.text) }
+      if queue.isPaused, waiting > 0 { session.reportPaused(name) }
     }
     return .success
   }

@@ -61,17 +61,17 @@ extension StatusCommand: Subcommand {
     var faults: [Failure] = []
     for name in try queues.names(in: try session.spool()) {
       do throws(Failure) {
-        let found = try session.readQueue(named: name.text)
+        let found = try session.readQueue(named: name)
         if json {
-          let folder = try session.spool().folder(named: name.text)
+          let folder = try session.spool().folder(named: name)
           documents.append(try members(of: found?.1 ?? Queue(), folder))
-        } else if let report = try report(found, of: name.text, in: session) {
+        } else if let report = try report(found, of: name, in: session) {
           page.reports.append(report)
         }
       } catch {
         if queues != .all { throw error }
         documents.append { json in
-          json.member("queue", name)
+          json.member("queue", Bytes(name.utf8))
           json.member("error", Bytes(error.sentence.utf8))
         }
         faults.append(error)
@@ -113,7 +113,7 @@ extension StatusCommand: Subcommand {
       if queues == .all { return nil }
       let names = try session.spool().queueNames()
       return StatusReport(
-        empty: name, hasOthers: names.contains { $0 != Bytes(name.utf8) },
+        empty: name, hasOthers: names.contains { $0 != name },
         others: session.queuesWithJobs(), isPaused: found?.1.isPaused ?? false)
     }
     return try StatusReport(folder, queue, QueueProgress(queue))
@@ -137,7 +137,7 @@ extension StatusCommand: Subcommand {
     let report = try StatusReport(folder, queue, QueueProgress(queue))
     let damaged = try folder.hasDamagedLines() ? folder.damaged : nil
     return { json in
-      json.member("queue", folder.name)
+      json.member("queue", Bytes(folder.name.utf8))
       if queues == .all { json.member("error", nil as Bytes?) }
       json.member("paused", queue.isPaused)
       json.member("runner", report.hasRunner)

@@ -72,10 +72,10 @@ private struct StatusWatch: WatchedQueue {
   /// Reads the journal and returns lines that report what changed; the first call reports the present state.
   mutating func update() throws(Failure) -> [String] {
     var lines: [String] = []
-    let queueName = folder.name.text
+    let name = folder.name
     let news = try reader.readWithReports { [isFirst] entry, before, queue in
       guard !isFirst, let job = entry.job.flatMap(queue.job) else { return }
-      lines += Self.lines(about: job, before: before, of: queueName)
+      lines += Self.lines(about: job, before: before, of: name)
     }
     damaged = news.damaged
     progress.update(queue, changes: reader.changes)
@@ -89,10 +89,10 @@ private struct StatusWatch: WatchedQueue {
     if let old = news.replaced {
       // The journal was rewritten: these lines are all of it.
       lines = queue.jobs.flatMap {
-        Self.lines(about: $0, before: old.job($0.id), of: folder.name.text)
+        Self.lines(about: $0, before: old.job($0.id), of: folder.name)
       }
     }
-    let place = isOneOfSeveral ? "queue \(folder.name.text), " : ""
+    let place = isOneOfSeveral ? "queue \(folder.name), " : ""
     return lines.map { place + $0 }
   }
 
@@ -116,7 +116,7 @@ private struct StatusWatch: WatchedQueue {
 
   func report() throws(Failure) -> StatusReport {
     if queue.jobs.isEmpty {
-      return StatusReport(empty: folder.name.text, hasOthers: false, isPaused: queue.isPaused)
+      return StatusReport(empty: folder.name, hasOthers: false, isPaused: queue.isPaused)
     }
     return try StatusReport(folder, queue, progress)
   }

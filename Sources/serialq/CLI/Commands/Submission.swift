@@ -92,14 +92,14 @@ struct Submission {
       // Under the lock: a pause that follows a check before it would leave the jobs waiting.
       if refusesPause, try scope.isPaused() {
         try scope.read(&reader)
-        var failure = reader.queue.blocked(named: folder.name.text).noting("Nothing was queued.")
+        var failure = reader.queue.blocked(named: folder.name).noting("Nothing was queued.")
         failure.code = .cannot
         throw failure
       }
       let (commands, found) = options.isUnique ? unknown(to: reader.queue) : (commands, [])
       var added = Added(ids: [], found: found)
       let new = try append(
-        commands, copy, key, to: &scope, of: reader.queue, named: folder.name.text)
+        commands, copy, key, to: &scope, of: reader.queue, named: folder.name)
       added.ids = found.isEmpty ? new : Set(new + found).sorted()
       return try started(added, folder, &scope, startsRunner)
     }

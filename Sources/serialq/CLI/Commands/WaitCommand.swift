@@ -66,7 +66,7 @@ extension WaitCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     let spool = try session.spool()
-    if case .one(let name) = queues, try spool.existingQueue(named: Bytes(name.utf8)) == nil {
+    if case .one(let name) = queues, try spool.existingQueue(named: name) == nil {
       // A mistyped name must not let `wait && deploy` continue; the default queue cannot be mistyped.
       guard jobs.isEmpty, name == QueueName.standard else { throw session.noJobs(in: name) }
       session.reportNoJobs(in: name)
@@ -82,7 +82,7 @@ extension WaitCommand: Subcommand {
     let deadline = timeout.map { Clock.monotonic() + Int64($0) * 1_000_000_000 }
     // Without the logs: the output of a job changes nothing for those that wait.
     var waits = try WatchedQueues<Waiting>(spool, queues, logs: false)
-    var marks: [Bytes: WaitMark] = [:]
+    var marks: [String: WaitMark] = [:]
     var hasWaited = false
     while true {
       wakeUp.drain()
@@ -105,7 +105,7 @@ extension WaitCommand: Subcommand {
 
   /// Reads the queues, and starts the runners that are missing.
   private func update(
-    _ waits: inout WatchedQueues<Waiting>, _ marks: inout [Bytes: WaitMark], in session: Session
+    _ waits: inout WatchedQueues<Waiting>, _ marks: inout [String: WaitMark], in session: Session
   ) throws(Failure) {
     func mark(_ waiting: Waiting) throws(Failure) {
       marks[waiting.folder.name] = try session.willWait(
@@ -149,7 +149,7 @@ extension WaitCommand: Subcommand {
     _ waiting: Waiting, _ hasWaited: Bool, in session: Session
   ) -> ExitCode? {
     let failed = waiting.unsuccessful
-    let place = queues == .all ? "queue \(waiting.queueName), " : ""
+    let place = queues == .all ? "queue \(waiting.folder.name), " : ""
     for job in failed.suffix(5) {
       let age = waiting.endedBefore(job).map { Humanize.age(since: $0) }
       // What has just ended, and left nothing to wait for, is what the user asks about.
@@ -162,16 +162,16 @@ extension WaitCommand: Subcommand {
       session.output.message(
         """
         serialq: \(place)and \(failed.count - 5) more before them: \
-        \(advised("list", in: waiting.queueName)) --open
+        \(advised("list", in: waiting.folder.name)) --open
         """)
     }
     if let job = failed.last(where: \.state.isFailure) {
-      session.suggestLog(job.id, in: waiting.queueName)
+      session.suggestLog(job.id, in: waiting.folder.name)
     } else if let job = failed.last(where: \.state.opens) {
-      session.output.message("See why: \(advised("show", in: waiting.queueName)) \(job.id)")
+      session.output.message("See why: \(advised("show", in: waiting.folder.name)) \(job.id)")
     }
     if jobs.isEmpty, !failed.isEmpty {
-      session.output.message("Mark as seen: \(advised("ack", in: waiting.queueName)) --all")
+      session.output.message("Mark as seen: \(advised("ack", in: waiting.folder.name)) --all")
     }
     if let id = waiting.onlyID { return failed.first { $0.id == id }?.status.code }
     return failed.isEmpty ? nil : .jobFailed

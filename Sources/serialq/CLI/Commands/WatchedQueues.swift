@@ -18,13 +18,13 @@ struct WatchedQueues<Member: WatchedQueue> {
   private let queues: QueueSelection
   /// Whether the logs are watched too, by inotify: a signal for each write to a log would cost more.
   private let hasLogs: Bool
-  private var known: Set<Bytes> = []
+  private var known: Set<String> = []
   private var folders: [QueueFolder] = []
   private var watch: FileWatch
   /// In the order of their names.
   private(set) var members: [Member]
   /// Why queues cannot be read, already reported.
-  private(set) var faults: [Bytes: Failure] = [:]
+  private(set) var faults: [String: Failure] = [:]
 
   /// Starts with `members`; the other queues are found by
   /// ``update(making:checking:reading:reporting:)``.
@@ -56,7 +56,7 @@ struct WatchedQueues<Member: WatchedQueue> {
     reading read: (inout Member) throws(Failure) -> Void,
     reporting report: (Failure) -> Void
   ) throws(Failure) {
-    var found: [(Bytes, Failure)] = []
+    var found: [(String, Failure)] = []
     var new: [Member] = []
     for folder in try drain({ found.append(($0, $1)) }) {
       if members.contains(where: { $0.folder == folder }) { continue }
@@ -68,7 +68,7 @@ struct WatchedQueues<Member: WatchedQueue> {
     }
     for member in new { try check(member) }
     members += new
-    members.sort { $0.folder.name.lexicographicallyPrecedes($1.folder.name) }
+    members.sort { $0.folder.name < $1.folder.name }
     var removed: [QueueFolder] = []
     for index in members.indices {
       let folder = members[index].folder
@@ -99,7 +99,7 @@ struct WatchedQueues<Member: WatchedQueue> {
   ///
   /// Calls `fault` for a queue that cannot be watched, once. Fails if the spool was removed.
   private mutating func drain(
-    _ fault: (Bytes, Failure) -> Void
+    _ fault: (String, Failure) -> Void
   ) throws(Failure) -> [QueueFolder] {
     watch.drain()
     var all: [QueueFolder] = []
@@ -116,7 +116,7 @@ struct WatchedQueues<Member: WatchedQueue> {
 
   /// The queues that have appeared since the last call.
   private mutating func appeared(
-    _ fault: (Bytes, Failure) -> Void
+    _ fault: (String, Failure) -> Void
   ) throws(Failure) -> [QueueFolder] {
     var found: [QueueFolder] = []
     for name in try names() where known.insert(name).inserted {
@@ -158,11 +158,8 @@ struct WatchedQueues<Member: WatchedQueue> {
     return true
   }
 
-  private func names() throws(Failure) -> [Bytes] {
+  private func names() throws(Failure) -> [String] {
     guard try spool.exists() else { throw spool.removed() }
-    switch queues {
-    case .one(let name): return [Bytes(name.utf8)]
-    case .all: return try spool.queueNames()
-    }
+    return try queues.names(in: spool)
   }
 }

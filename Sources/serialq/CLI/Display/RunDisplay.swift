@@ -31,7 +31,7 @@ struct RunDisplay {
       view.running = [
         RunView.Running(
           id: job.id, title: title(of: job), elapsed: job.elapsed, output: try follower.openLine(),
-          question: job.questionLines(in: follower.queueName))
+          question: job.questionLines(in: follower.folder.name))
       ]
     }
     let now = Clock.reading()
@@ -44,7 +44,7 @@ struct RunDisplay {
       isMoving = true
     }
     if let suspended {
-      let resume = advised("resume", in: follower.queueName)
+      let resume = advised("resume", in: follower.folder.name)
       view.note = "Job \(suspended.id) is suspended; continue it: \(resume)"
     }
     if isStopping { view.note = "Stopping the job; interrupt again to kill it." }

@@ -11,7 +11,7 @@ extension StatusReport {
     func age(_ moment: Timestamp?) -> Duration? {
       moment.map { .microseconds(max(0, now.date.microseconds - $0.microseconds)) }
     }
-    self.queue = folder.name.text
+    self.queue = folder.name
     hasRunner = try RunnerLock.isHeld(folder)
     if !hasRunner { runnerSaid = folder.runnerSaid }
     hasFinishHook = queue.settings.onFinish != nil
@@ -92,7 +92,7 @@ extension StatusReport {
       notes.append(
         Note(
           text: "Job \(job.id) is over, but a part of it still runs: \(Visible.text(left)).",
-          adviceName: "Its details", advice: "\(advised("show", in: folder.name.text)) \(job.id)"))
+          adviceName: "Its details", advice: "\(advised("show", in: folder.name)) \(job.id)"))
     }
     // Compaction usually happens in a background runner, whose report goes only to its log.
     if try folder.hasDamagedLines() {

@@ -28,18 +28,18 @@ struct WaitDisplay {
     for wait in waits {
       let queue = wait.queue
       let isBusy = !queue.running.isEmpty || queue.count(.waiting) > 0
-      guard isBusy || progress[wait.queueName] != nil else { continue }
-      var progress = progress[wait.queueName] ?? QueueProgress(queue)
+      guard isBusy || progress[wait.folder.name] != nil else { continue }
+      var progress = progress[wait.folder.name] ?? QueueProgress(queue)
       progress.update(queue, changes: wait.changes)
-      self.progress[wait.queueName] = progress
+      self.progress[wait.folder.name] = progress
       view.bar = view.bar + progress.bar
       guard isBusy else { continue }
       lefts.append(progress.left(queue))
       for job in queue.running.compactMap(queue.job) {
         view.running.append(
           RunView.Running(
-            id: job.id, queue: namesQueues ? wait.queueName : nil, title: job.title,
-            elapsed: job.elapsed, question: job.questionLines(in: wait.queueName)))
+            id: job.id, queue: namesQueues ? wait.folder.name : nil, title: job.title,
+            elapsed: job.elapsed, question: job.questionLines(in: wait.folder.name)))
       }
     }
     let known = lefts.compactMap(\.self)

@@ -116,7 +116,7 @@ package struct JournalReader {
     if let file, let found, found.identity == identity { return (file, found.size) }
     if file != nil, found == nil {
       throw Failure(
-        "queue \(folder.name.text)", "its journal \(path.text) was removed",
+        "queue \(folder.name)", "its journal \(path.text) was removed",
         next: """
           Its jobs are lost; one that runs continues. See the other queues: \(advised("queues"))
           """)

@@ -72,7 +72,7 @@ extension [DamagedLine] {
       text.map { "serialq: \(Visible.text(folder.journal)): \($0)\n" }
     }.joined() + """
       All other lines were read. Check whether a job is missing: \
-      \(advised("list", in: folder.name.text))
+      \(advised("list", in: folder.name))
       """
   }
 

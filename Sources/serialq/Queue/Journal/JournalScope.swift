@@ -93,7 +93,7 @@ package struct JournalScope {
     // No reader accepts a line with a higher id or place, so it would make the whole journal unreadable.
     guard next <= JournalLine.lastNext, coder.position <= JournalLine.lastByte else {
       throw Failure(
-        "queue \(folder.name.text)", "it has no ids left", next: "Use another queue.")
+        "queue \(folder.name)", "it has no ids left", next: "Use another queue.")
     }
     do throws(Failure) {
       // Before the first line is written: a reader of a line can rely on the folder entries.

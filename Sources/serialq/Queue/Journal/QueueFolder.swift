@@ -2,12 +2,12 @@ import SerialqSystem
 
 /// The folder of a queue and the paths in it.
 package struct QueueFolder: Equatable, Sendable {
-  package let name: Bytes
+  package let name: String
   package let path: Bytes
 
   /// The folder of all queues.
   package var spool: Bytes {
-    let spool = path.dropLast(name.count + 1)
+    let spool = path.dropLast(name.utf8.count + 1)
     return spool.isEmpty ? Bytes("/") : Bytes(spool)
   }
 
@@ -78,7 +78,7 @@ package struct QueueFolder: Equatable, Sendable {
 
   /// The variables that serialq adds to a job's environment.
   package func variables(of id: JobID) -> [Bytes] {
-    [Bytes("SERIALQ_JOB=\(id)".utf8), Bytes("SERIALQ_QUEUE=") + name]
+    [Bytes("SERIALQ_JOB=\(id)".utf8), Bytes("SERIALQ_QUEUE=\(name)".utf8)]
   }
 
   /// Does `work` on files in it; names the queue, and no path, if it was removed before.
@@ -92,7 +92,7 @@ package struct QueueFolder: Equatable, Sendable {
 
   var removed: Failure {
     Failure(
-      "queue \(name.text)", "it was removed at this moment",
+      "queue \(name)", "it was removed at this moment",
       next: "Nothing was changed. Run the command again.")
   }
 
@@ -119,8 +119,7 @@ package struct QueueFolder: Equatable, Sendable {
   /// Removes the queue; under the lock of its journal, which must have no jobs, after ``requireOwn()``.
   package func remove() throws(Failure) {
     // Not the name of a queue: no other process reads one that is partially removed.
-    let away = spool.appending(
-      path: Bytes(".removed-") + name + Bytes("-\(Machine.processID())".utf8))
+    let away = spool.appending(path: Bytes(".removed-\(name)-\(Machine.processID())".utf8))
     try FileSystem.rename(path, to: away)
     // Ignores errors: what remains is not a queue.
     for part in subfolders + [path] {

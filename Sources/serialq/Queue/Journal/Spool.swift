@@ -51,12 +51,17 @@ package struct Spool: Equatable, Sendable {
 
   /// The folder of the queue with this name, whether it exists or not; creates nothing.
   package func folder(named name: String) throws(Failure) -> QueueFolder {
-    try queueFolder(named: Bytes(name.utf8))
+    guard QueueName.fault(in: Bytes(name.utf8)) == nil else {
+      throw Failure(
+        "queue \(name)", "not a valid queue name",
+        next: "Use 1 to 64 letters, digits, '.', '_' and '-'; do not start with '.' or '-'.")
+    }
+    return QueueFolder(name: name, path: path.appending(path: Bytes(name.utf8)))
   }
 
   /// The queue with this name, or nil if it does not exist; creates nothing.
-  package func existingQueue(named name: Bytes) throws(Failure) -> QueueFolder? {
-    let folder = try queueFolder(named: name)
+  package func existingQueue(named name: String) throws(Failure) -> QueueFolder? {
+    let folder = try folder(named: name)
     guard try exists(), try Spool.isSafe(folder.path) else { return nil }
     for part in folder.subfolders { _ = try Spool.isSafe(part) }
     return folder
@@ -64,7 +69,7 @@ package struct Spool: Equatable, Sendable {
 
   /// The queue with this name; fails if it does not exist.
   package func queue(named name: String) throws(Failure) -> QueueFolder {
-    if let folder = try existingQueue(named: Bytes(name.utf8)) { return folder }
+    if let folder = try existingQueue(named: name) { return folder }
     throw Failure("queue \(name)", "no such queue", next: "See all with: \(advised("queues"))")
   }
 
@@ -89,9 +94,9 @@ package struct Spool: Equatable, Sendable {
 
   /// The queue with this name, created if necessary and durable on return, and whether it is new.
   package func makeQueue(
-    named name: Bytes
+    named name: String
   ) throws(Failure) -> (folder: QueueFolder, isNew: Bool) {
-    let folder = try queueFolder(named: name)
+    let folder = try folder(named: name)
     try make()
     let isNew = try Spool.make(folder.path)
     try folder.whileItExists { () throws(Failure) in
@@ -126,27 +131,18 @@ package struct Spool: Equatable, Sendable {
   /// The names of all queues, in byte order; creates nothing.
   ///
   /// Includes symbolic links, which no command uses: one may stand where a queue was.
-  package func queueNames() throws(Failure) -> [Bytes] {
+  package func queueNames() throws(Failure) -> [String] {
     guard try exists() else { return [] }
-    var found: [Bytes] = []
+    var found: [String] = []
     for name in try FileSystem.names(in: path) where QueueName.fault(in: name) == nil {
-      let folder = QueueFolder(name: name, path: path.appending(path: name))
+      let folder = try folder(named: name.text)
       let status = try FileSystem.status(of: folder.path)
       guard status?.kind == .folder || status?.kind == .link else { continue }
       let hasJournal = (try? FileSystem.status(of: folder.journal) != nil) ?? true
       // Not another folder, if SERIALQ_DIR has them too.
-      if hasJournal || (try? folder.requireOwn()) != nil { found.append(name) }
+      if hasJournal || (try? folder.requireOwn()) != nil { found.append(folder.name) }
     }
-    return found.sorted { $0.lexicographicallyPrecedes($1) }
-  }
-
-  private func queueFolder(named name: Bytes) throws(Failure) -> QueueFolder {
-    guard QueueName.fault(in: name) == nil else {
-      throw Failure(
-        "queue \(name.text)", "not a valid queue name",
-        next: "Use 1 to 64 letters, digits, '.', '_' and '-'; do not start with '.' or '-'.")
-    }
-    return QueueFolder(name: name, path: path.appending(path: name))
+    return found.sorted()
   }
 
   /// Creates a folder, durable before anything is created in it; returns false if it exists.

@@ -15,7 +15,7 @@ extension Launch {
     try FileSystem.remove(path)
     _ = try FileDescriptor.open(path, .new)
     let attempt = job.attempts
-    let key = try folder.spoolIdentity() + Bytes("/") + folder.name
+    let key = try folder.spoolIdentity() + Bytes("/\(folder.name)".utf8)
     return folder.variables(of: job.id) + [
       Bytes("SERIALQ_ATTEMPT=\(attempt)".utf8), Bytes("SERIALQ_WORDS=\(count)".utf8),
       Bytes("SERIALQ_KEY=") + key + Bytes("/\(job.id)/\(attempt)".utf8),

@@ -25,7 +25,7 @@ package enum KeeperProcess {
       try takeLock(folder.keeperLock(job.id))
     }
     let process = JobProcess(
-      serialq: [word, folder.name, Bytes("\(job.id)".utf8)], in: folder,
+      serialq: [word, Bytes(folder.name.utf8), Bytes("\(job.id)".utf8)], in: folder,
       .files(input: terminal.master, output: log), lock: lock, blocking: signal)
     return (terminal, try process.start())
   }

@@ -21,7 +21,7 @@ final class TemporaryFolder: Sendable {
 
   /// A separate queue in this folder.
   func queue(_ name: String = "q") throws -> QueueFolder {
-    try Spool(path: path("spool")).makeQueue(named: Bytes(name.utf8)).folder
+    try Spool(path: path("spool")).makeQueue(named: name).folder
   }
 
   /// Removes a folder and its content.

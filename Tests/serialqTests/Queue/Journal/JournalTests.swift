@@ -41,7 +41,7 @@ import Testing
       #expect(throws: Failure.self) { try InputCopy(of: .standardInput(), in: folder) },
     ]
     for failure in failures {
-      #expect(failure?.what == "queue \(folder.name.text)")
+      #expect(failure?.what == "queue \(folder.name)")
       #expect(failure?.why == "it was removed at this moment")
     }
   }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct SpoolTests {
   private let temporary: TemporaryFolder
-  private let name = Bytes("default")
+  private let name = "default"
 
   init() throws { temporary = try TemporaryFolder() }
 
@@ -38,7 +38,7 @@ import Testing
     #expect(try FileSystem.makeFolder(real))
     let spool = Spool(path: temporary.path(kind == "spool/" ? kind : "spool"))
     if kind == "q" { #expect(try FileSystem.makeFolder(spool.path)) }
-    let link = kind == "q" ? spool.path.appending(path: name) : temporary.path("spool")
+    let link = kind == "q" ? spool.path.appending(path: Bytes(name.utf8)) : temporary.path("spool")
     #expect(real.withCString { real in link.withCString { symlink(real, $0) } } == 0)
     #expect(throws: Failure.self) { try spool.existingQueue(named: name) }
     #expect(throws: Failure.self) { try spool.makeQueue(named: name) }
