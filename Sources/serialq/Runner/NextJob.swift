@@ -15,8 +15,8 @@ extension RunnerSteps {
     return true
   }
 
-  /// Chooses the job and records its start before a process exists.
-  ///
+  /// Chooses the job and records its start before a process exists; returns nil as ``runNext()`` does
+  /// false.
   private func begin() throws(Failure) -> (Job, JobStatus, FileDescriptor)? {
     while true {
       let next = if let choice = choice.take() { choice } else { try choose() }

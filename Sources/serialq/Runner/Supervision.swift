@@ -19,7 +19,7 @@ final class Supervision: Sendable {
     weak var signals: StopSignals?
   }
 
-  /// Calls `willWait` before each wait, and `wasStopped` if a stop finds the runner blocked.
+  /// Calls `willWait` before each wait, and `wasStopped` if the runner is blocked after a stop.
   init(
     _ folder: QueueFolder, willWait: @escaping @Sendable () -> Void,
     wasStopped: @escaping @Sendable () -> Void
@@ -57,7 +57,7 @@ final class Supervision: Sendable {
   /// Waits for another process, possibly forever.
   func whileBlocked(_ wait: () throws(Failure) -> Void) throws(Failure) {
     state.withLock { $0.isBlocked = true }
-    // The stop can have come just before; its caller must check again.
+    // A stop just before still saw that it is not blocked; its caller must check again.
     if isStopped { wasStopped() }
     defer { state.withLock { $0.isBlocked = false } }
     try wait()
