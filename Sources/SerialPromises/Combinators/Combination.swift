@@ -127,9 +127,15 @@ final class Combination: Junction {
     case .decides(let decider):
       let outcome = Outcome(Result { try finish(decider, sources) })
       var walk = ProgressWalk()
-      let isFirst = result.settle(
-        outcome, by: .adopted, reached: progress { walk.progress(of: $0) }, &agenda)
-      if isFirst { withdraw() }
+      var effects = Settlement.Effects()
+      guard
+        result.record(
+          outcome, by: .adopted, reached: progress { walk.progress(of: $0) }, &effects)
+      else { return }
+      // Before anything is notified: a cancellation of another promise of an input would find that
+      // the input is still wanted.
+      withdraw()
+      result.carryOut(effects, &agenda)
     case .isLost: Core.invalidate([result])
     case .waits:
       // A failed input does not report progress 1; under this rule it counts as complete.

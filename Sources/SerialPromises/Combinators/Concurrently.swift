@@ -154,7 +154,7 @@ private final class Pull<Value: Sendable, Item: Sendable>: Junction, Sendable {
 
   private func begin(_ promise: Promise<Value>) {
     let reaction = state.withLock { state in
-      // A settlement pulls the next promise, which runs user code.
+      // A settlement calls `take`, and asks for the next promise.
       let reaction = JunctionInput(of: deferred.core, state.values.count, runsUserCode: true)
       state.begin(promise, reaction)
       return reaction
@@ -182,7 +182,7 @@ private final class Pull<Value: Sendable, Item: Sendable>: Junction, Sendable {
   /// Stops pulling, and withdraws from the running promises.
   func stop(cancelling: Bool) {
     for (promise, reaction) in state.withLock({ $0.stop(cancelling: cancelling) }) {
-      _ = promise.core.withdraw(reaction, cancelling: cancelling)
+      _ = promise.core.withdraw(reaction, cancelling: cancelling, for: scopes)
     }
     // Releases the iterator.
     more()
@@ -206,8 +206,9 @@ private final class Pull<Value: Sendable, Item: Sendable>: Junction, Sendable {
   }
 
   private func fail(_ error: any Error, at index: Int) {
-    deferred.tryFail(WhenError(position: index, underlying: error))
+    // First, or another thread could pull a promise after the failure has been observed.
     stop(cancelling: false)
+    deferred.tryFail(WhenError(position: index, underlying: error))
   }
 
   /// Fulfills the result if all values are available.
