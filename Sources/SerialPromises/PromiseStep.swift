@@ -2,11 +2,11 @@
 //
 // 1. Added: its `PromiseStepRecord` attaches a `Reservation` to the promise, by which canceling the promise
 //    cancels the step, and reserves the promise for the turn: no other demand starts it before.
-// 2. In its turn: `work(for:)` makes a `WorkScope`, attaches a `StepEnd`, and demands the promise. Each promise
-//    that starts for the scope retains it until it is settled and its producer has returned; so does this call.
+// 2. In its turn: `work(for:)` makes a `WorkScope`, attaches a `StepEnd`, and demands the promise. Each that
+//    works for the scope retains it until it is settled and its producer has ended; so does this call.
 // 3. Settled: the `StepEnd`, after the handlers that were attached before it, stores the outcome in the scope.
 // 4. Ended: the last reference to the scope is released, wherever that is. Its `deinit` calls `then` with the
-//    outcome, and leaves the turn to the thread's `Trampoline`, or to another thread.
+//    outcome, and leaves the next step to the thread's `Trampoline`, or to another thread.
 // 5. `ended` of the record: a step that was canceled, or ended before it started its promise, cancels the promise.
 
 /// Whether any promise has ever been a step.
@@ -76,7 +76,8 @@ extension PromiseManager {
     let traits = Core.Traits(
       origin: Origin(name, file, line, diagnostics),
       runsOnMainQueue: MainQueue.is(operation.isolation))
-    let result = Core(traits, isDemanded: true)
+    // Its work may continue after its cancellation.
+    let result = Core(traits, isDemanded: true, hasProducer: true)
     hasReservations.store(true, ordering: .relaxed)
     hasEnqueued.store(true, ordering: .relaxed)
     // A step of this manager that awaits the promise would wait for its own end.
@@ -185,6 +186,8 @@ extension Core {
       attach(end)
       withLock { $0.report(to: end.progressed) }
       watch()
+      // What had been reported before.
+      if case let reached = progress, reached > 0 { end.progressed(reached) }
       demand(in: scopes)
       // The promise waits for a later step of the same manager.
       if let step = deadlockedStep(in: scopes), withdraw(end, cancelling: false) {

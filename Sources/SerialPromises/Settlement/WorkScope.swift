@@ -14,7 +14,8 @@ final class WorkScope: @unchecked Sendable {
   deinit {
     let manager: (any StepRunner)?
     switch SharedLocks.withLock(for: self, { ending }) {
-    // The promise was released unsettled, so the step has dropped its `then`.
+    // The promise was released unsettled, so the step has dropped its `then`; or it would have deadlocked,
+    // and `then` was called.
     case nil: return
     case .succeeded: manager = then.token.callLocked(nil)
     case .failed(let error): manager = then.token.callLocked(error)

@@ -12,7 +12,7 @@ struct PromiseWorkTests {
     case task, mainActorTask, deferred, droppedDeferred, hotDeferred, callbacks
     case asyncLink, link, queueLink, linkOnHot, adopted, adoptedChain, adoptedQueue
     case finally, asyncFinally, nested, whenAll, whenConcurrently, loser, retry, body
-    case timedOutPromise
+    case timedOutPromise, ofOtherManager
   }
 
   /// Ways to cancel the work.
@@ -126,6 +126,11 @@ struct PromiseWorkTests {
         work.block()
       }
     case .timedOutPromise: return task.timeout(.seconds(1), clock: clock)
+    case .ofOtherManager:
+      return PromiseManager().enqueue {
+        await work.suspend()
+        return 1
+      }
     }
   }
 
@@ -155,7 +160,7 @@ struct PromiseWorkTests {
       }
       await work.begun.passed()
       // Hot work begins before the turn of its step.
-      if kind == .hotDeferred || kind == .linkOnHot { await entered.passed() }
+      if [.hotDeferred, .linkOnHot, .ofOtherManager].contains(kind) { await entered.passed() }
       switch way {
       case .handle: handle.cancel()
       case .promise: promise.cancel()

@@ -38,13 +38,14 @@ struct PromiseStepTests {
     #expect(names == Array(repeating: "page", count: 9) + [nil, "when"])
   }
 
-  // Fails if the progress of a promise is not that of the step.
-  @Test("a promise's progress is that of its step")
-  func progress() async {
+  // Fails if the progress of a promise is not that of the step, or what it was before its turn is lost.
+  @Test("a promise's progress is that of its step", arguments: [false, true])
+  func progress(reportsBefore: Bool) async {
     let (manager, deferred) = (PromiseManager(), Deferred<Int>())
+    if reportsBefore { deferred.progress(0.5) }
     manager.add(deferred.promise)
     let next = manager.add { then in then() }
-    deferred.progress(0.5)
+    if !reportsBefore { deferred.progress(0.5) }
     #expect(manager.progress == 0.25)
     deferred.fulfill(1)
     #expect(text(await next.outcome) == "succeeded")
