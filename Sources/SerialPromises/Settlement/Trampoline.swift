@@ -5,7 +5,9 @@ import Dispatch
 /// A promise that a handler settles waits in the trampoline's list until the handler returns, so
 /// that a chain needs one trampoline and constant stack. A promise that is settled elsewhere gets a
 /// trampoline on a global queue, off the settling code's stack.
-final class Trampoline {
+final class Trampoline: @unchecked Sendable {
+  // Sendable because it is made by one thread, and then used by another only.
+
   private static let slot = ThreadLocal<Trampoline>()
 
   /// The calling thread's trampoline.
@@ -38,8 +40,9 @@ final class Trampoline {
   }
 
   private static func begin(with waiting: Fifo<Core>) {
+    // Before the block, which would retain the promises until its end.
+    let trampoline = Trampoline(waiting)
     DispatchQueue.global().async {
-      let trampoline = Trampoline(waiting)
       slot.with(trampoline) { trampoline.run() }
       trampoline.manager.take()?.continueTurn()
     }
