@@ -64,6 +64,11 @@ class Core: Reaction, @unchecked Sendable {
   }
 
   deinit {
+    // Iterative: the source may have been forwarded as well, and so on.
+    var source = settlement.takeForwarded()
+    while isKnownUniquelyReferenced(&source), let core = source {
+      source = core.settlement.takeForwarded()
+    }
     if settlement.phase == .pending { reportIfNeverStarted() }
     guard !settlement.isFailureHandled, let error = settlement.failure,
       !(error is CancellationError)
@@ -310,6 +315,10 @@ class Core: Reaction, @unchecked Sendable {
       guard isRebound else { return }
       adopters.append(adopter)
       source.attach(new, &agenda)
+      // Progress in between found no dependent.
+      if adopter.withLock({ $0.isWatched }) {
+        adopter.rise(to: new.share.of(source.progress), &agenda)
+      }
       // The same, if it was canceled in between.
       if adopter.withLock({ $0.wasCancelled }) {
         _ = source.withdraw(new, cancelling: false)
@@ -329,8 +338,16 @@ class Core: Reaction, @unchecked Sendable {
   }
 
   final func rejoin(_ agenda: inout Agenda) {
-    guard let (source, adoption) = withLock({ $0.rejoin(self) }) else { return }
-    source.attach(adoption, &agenda)
+    // Iterative: the source may have been forwarded as well, and so on.
+    var next: Core? = self
+    while let core = next.take(), let (source, adoption) = core.withLock({ $0.rejoin(core) }) {
+      let attachment = source.withLock { $0.attach(adoption) }
+      if attachment == .rejoins {
+        next = source
+      } else {
+        source.follow(attachment, adoption, &agenda)
+      }
+    }
   }
 
   /// Records progress of a promise that this one depends on.

@@ -8,7 +8,7 @@ protocol Junction: AnyObject {
   /// Whether the promise waits for each of the pending inputs.
   var waitsForAll: Bool { get }
 
-  /// Calls `body` for each pending input.
+  /// Calls `body` for each input that may be pending.
   func forEachSource(_ body: (Core, JunctionInput) -> Void)
 
   /// Reacts to the settlement of an input of `result`.

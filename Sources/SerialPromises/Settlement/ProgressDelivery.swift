@@ -36,11 +36,13 @@ struct ProgressFront {
     effects.watchers.forEach { reaction in
       guard let target = reaction.target else { return }
       switch target.sources {
-      case .one(_, _, let share): rise(target, to: share.of(fraction))
+      // Otherwise the target has been resolved with another promise meanwhile.
+      case .one(_, let current, let share) where current === reaction:
+        rise(target, to: share.of(fraction))
       case .many(let junction):
         guard let input = reaction as? JunctionInput else { return }
         if let reached = junction.advance(input.index, to: fraction) { rise(target, to: reached) }
-      case nil: break
+      case .one, nil: break
       }
     }
   }

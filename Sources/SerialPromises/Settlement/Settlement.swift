@@ -244,6 +244,13 @@ struct Settlement {
     if case .forwarded = upstream { phase == .pending } else { false }
   }
 
+  /// Removes the source of a forwarded promise, which is being released.
+  mutating func takeForwarded() -> Core? {
+    guard case .forwarded(let source, _) = upstream else { return nil }
+    upstream = nil
+    return source
+  }
+
   /// Lets `owner`, whose state this is, depend on the source again.
   ///
   /// - Returns: The source and the reaction to attach there; nil if it was not forwarded.
@@ -443,7 +450,7 @@ struct Settlement {
     for scopes: [WorkScope] = []
   ) -> (
     handlers: [@Sendable () -> Void], upstream: Upstream?, adopters: [Core], scopes: [WorkScope],
-    isParked: Bool
+    parkedAt: Core?
   )? {
     guard phase == .pending else { return nil }
     let handlers = extras?.state.cancelHandlers ?? []
@@ -457,9 +464,10 @@ struct Settlement {
     phase = .cancelling
     wasCancelled = true
     join(scopes)
-    return (
-      handlers, upstream, extras?.state.adopters ?? [], self.scopes, extras?.state.parkedAt != nil
-    )
+    // Taken: otherwise its turn could come before the end of the cancellation, and both would take
+    // the handler.
+    let parkedAt = extras?.state.parkedAt.take()
+    return (handlers, upstream, extras?.state.adopters ?? [], self.scopes, parkedAt)
   }
 
   /// Ends a cancellation after the cancel handlers have run.
@@ -555,7 +563,7 @@ struct Settlement {
     return .some(upstream)
   }
 
-  /// Adds a step, which receives the progress at once.
+  /// Adds a step, which receives each later progress before anything else runs.
   mutating func report(to step: @escaping (_ fraction: Double) -> Void) {
     neededExtras.state.steps.append(step)
   }
@@ -565,6 +573,8 @@ struct Settlement {
   /// - Returns: Whether the caller must schedule a drain.
   mutating func listen(_ listener: @escaping ProgressListener) -> Bool {
     if !isSettled { neededExtras.state.listeners.append(listener) }
+    // A root has nothing to compute its progress from: a report before it is watched would be lost.
+    if upstream == nil, phase == .pending { _ = watch() }
     guard progress > 0 else { return false }
     neededExtras.state.deliver(progress, to: listener)
     return claimDrain()

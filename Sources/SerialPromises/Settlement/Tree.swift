@@ -33,7 +33,13 @@ extension Core {
     } else {
       recipes.forEach { $0.start($1) }
     }
-    for (source, core) in parked { source.attach(core) }
+    for (source, core) in parked {
+      source.attach(core)
+      // If it was canceled in between, the cancellation found no reaction to withdraw.
+      if core.withLock({ $0.wasCancelled }), source.withdraw(core, cancelling: false) {
+        core.discard()
+      }
+    }
   }
 
   /// Adds scopes to a promise that a handler returned, and to its dependencies: the work has
@@ -123,7 +129,7 @@ extension Core {
     while let (core, scopes) = frontier.popLast() {
       guard let begun = core.withLock({ $0.beginCancel(for: scopes) }) else { continue }
       cancelled.append(core)
-      if begun.isParked { withdrawn.append(core) }
+      if begun.parkedAt != nil { withdrawn.append(core) }
       handlers += begun.handlers
       for adopter in begun.adopters { frontier.append((adopter, begun.scopes)) }
       begun.upstream?.sources(of: core).forEach { source, reaction in

@@ -201,6 +201,20 @@ struct PromiseProgressTests {
     expect(log, [1 / 3, 0.5])
   }
 
+  // Fails if the progress of a source counts as that of the promise that the handler returned.
+  @Test("progress that a thread propagates after its source is settled has no effect")
+  func lateProgress() async {
+    let (source, inner) = (Deferred<Int>(), Deferred<Int>())
+    let last = source.promise.then { _ in inner.promise }.progressed { _ in }
+    let late = source.core.withLock { $0.report(0.9).1 }
+    source.fulfill(1)
+    await source.promise.waitForHandlers()
+    source.core.carryOut(late)
+    #expect(last.progress == 0.5)
+    inner.fulfill(2)
+    #expect(await last.outcome == "2")
+  }
+
   // Fails if the outer promise's own progress, or none, is used instead of the adopted one's.
   @Test("a promise that is resolved with another has the progress of that one")
   func adoption() async {

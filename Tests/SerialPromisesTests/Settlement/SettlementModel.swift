@@ -249,6 +249,7 @@ struct SettlementModel: Hashable {
   private mutating func listen() -> String {
     let listener = listeners
     listeners += 1
+    if !hasUpstream, phase == .pending { isWatched = true }
     guard progress > 0 else { return "schedules false" }
     deliveries.append(Delivery(listener: listener, fraction: progress))
     return "schedules \(claim())"

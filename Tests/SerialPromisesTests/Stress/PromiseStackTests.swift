@@ -67,6 +67,29 @@ import Testing
     }
   }
 
+  // Overflows the stack if a promise depends again on the one that it was forwarded to, or is released
+  // with it, recursively.
+  @Test("a promise that was forwarded along many others is read, or released")
+  func forwarded() {
+    onSmallStack { count in
+      for isRead in [true, false] {
+        let (first, second) = (Deferred<Int>(), Deferred<Int>())
+        second.promise.relay(to: first)
+        var (last, kept) = (second, second.promise as Promise<Int>?)
+        for _ in 0..<count {
+          let next = Deferred<Int>()
+          next.promise.relay(to: last)
+          last = next
+        }
+        if !isRead { kept = nil }
+        if case .pending? = kept?.state {} else { #expect(!isRead) }
+        last.fulfill(5)
+        #expect((try? first.promise.wait()) == 5)
+        #expect((try? kept?.wait()) == (isRead ? 5 : nil))
+      }
+    }
+  }
+
   // Overflows the stack if handlers that return promises of handlers that return promises are
   // recursive.
   @Test(
