@@ -15,7 +15,7 @@ struct ExamplesAreTested {
   }
 
   private static func files(below folder: String, ending: String) -> [URL] {
-    let folder = repository.appending(path: folder)
+    let folder = repository.appendingPathComponent(folder)
     let all = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
     return (all?.allObjects as? [URL] ?? []).filter { $0.lastPathComponent.hasSuffix(ending) }
   }
@@ -35,7 +35,7 @@ struct ExamplesAreTested {
     let documents =
       Self.files(below: "Sources/SerialPromises", ending: ".swift")
       + Self.files(below: "Sources/SerialPromises/SerialPromises.docc", ending: ".md")
-      + [repository.appending(path: "README.md")]
+      + [repository.appendingPathComponent("README.md")]
     var count = 0
     for document in documents {
       let text = try String(contentsOf: document, encoding: .utf8)

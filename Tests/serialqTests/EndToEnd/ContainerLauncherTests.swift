@@ -9,7 +9,7 @@ import Testing
 final class ContainerLauncherTests: SceneSuite {
   /// Makes the script on that page the launcher of the queue.
   private func setLauncher(_ change: (String) -> String = { $0 }) throws {
-    let page = repository.appending(path: "Documentation/Launchers.md")
+    let page = repository.appendingPathComponent("Documentation/Launchers.md")
     let scripts = blocks(of: "sh", in: try String(contentsOf: page, encoding: .utf8))
     let script = try #require(scripts.first)
     let name = Bytes("serialq-bwrap")

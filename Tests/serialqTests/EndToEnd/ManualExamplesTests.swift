@@ -49,7 +49,7 @@ import Testing
     try scene.add("echo up >here")
     let lines = try Manual.text.split(separator: "\n").map { $0.replacing("\\-", with: "-") }
     let cron = try #require(lines.first { $0.hasPrefix(".Dl @reboot ") }).dropFirst(12)
-    let installed = repository.appending(path: "Scripts/serialq.service")
+    let installed = repository.appendingPathComponent("Scripts/serialq.service")
     let unit = try #require(
       try String(contentsOf: installed, encoding: .utf8).split(separator: "\n")
         .first { $0.hasPrefix("ExecStart=") }

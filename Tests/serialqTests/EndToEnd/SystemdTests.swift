@@ -62,7 +62,7 @@ private enum UserManager {
   /// Runs lines of a script while a manager is active; returns after its regular end.
   static func run(in scene: Scene, _ script: String) throws -> Outcome {
     let unit = try String(
-      contentsOf: repository.appending(path: "Scripts/serialq.service"), encoding: .utf8)
+      contentsOf: repository.appendingPathComponent("Scripts/serialq.service"), encoding: .utf8)
     let folder = scene.folder.path("manager")
     let units = folder.appending(path: Bytes("systemd/user"))
     for part in ["manager", "manager/systemd", "manager/systemd/user", "manager/run"] {

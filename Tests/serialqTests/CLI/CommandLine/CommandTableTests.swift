@@ -20,7 +20,7 @@ import Testing
   // Fails if a command is not listed: add a case to `CommandName`.
   @Test("every command in the sources is listed")
   func allCommands() throws {
-    let folder = repository.appending(path: "Sources/serialq/CLI/Commands")
+    let folder = repository.appendingPathComponent("Sources/serialq/CLI/Commands")
     let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     let conforming = try files.flatMap { file in
       try String(contentsOf: folder.appending(path: file), encoding: .utf8)

@@ -21,7 +21,7 @@ enum Manual {
     get throws { try String(contentsOf: file, encoding: .utf8) }
   }
 
-  static let file = repository.appending(path: "Documentation/serialq.1")
+  static let file = repository.appendingPathComponent("Documentation/serialq.1")
 
   /// The comments around the part that is generated.
   private static let marks = [

@@ -36,7 +36,8 @@ import Testing
       .filter { $0.hasPrefix("Documentation/") }
     #expect(Set(names) == ["Documentation/Internals.md", "Documentation/Launchers.md"])
     for name in names {
-      #expect(FileManager.default.fileExists(atPath: repository.appending(path: name).path))
+      let path = repository.appendingPathComponent(String(name)).path
+      #expect(FileManager.default.fileExists(atPath: path))
     }
   }
 

@@ -43,7 +43,7 @@ import Testing
 
   /// The commands of the README's console blocks that call the program.
   private static func readmeLines() throws -> [String] {
-    let file = repository.appending(path: "README.md")
+    let file = repository.appendingPathComponent("README.md")
     let text = blocks(of: "console", in: try String(contentsOf: file, encoding: .utf8)).joined()
     let commands = text.split(separator: "\n").filter {
       $0.hasPrefix("$ ") && $0.contains("serialq")
