@@ -44,6 +44,25 @@ struct SettlementTests {
     #expect(list.all.isEmpty)
   }
 
+  // Fails if a cancellation does not take the source: then both threads take the handler.
+  @Test("a cancellation and a turn do not both get the source of a link that waits")
+  func parkedSource() {
+    let (source, order) = (Core(origin: Origin("source", #fileID, #line)), Locked(SerialOrder()))
+    let scope = WorkScope(Then(token: Token(lock: order, id: 0)))
+    for isCanceledFirst in [true, false] {
+      var link = Settlement(isDemanded: false)
+      link.depend(on: .linked(source))
+      link.reserve(for: order)
+      let isParked = link.park(at: source)
+      let first = isCanceledFirst ? link.beginCancel()?.parkedAt : nil
+      let inTurn = link.demand(in: [scope])?.parkedAt
+      let last = isCanceledFirst ? nil : link.beginCancel()?.parkedAt
+      #expect(isParked && link.phase == .cancelling)
+      #expect([first, inTurn, last].compactMap { $0 }.count == 1)
+      #expect((isCanceledFirst ? first : inTurn) === source)
+    }
+  }
+
   // Fails if any transition of `Settlement` is changed: its result, its notifications, its phase;
   // or if a reaction is settled or delivered twice, early, late or out of order. Then it prints the
   // shortest history that fails. The test has no threads, so one setting suffices under a

@@ -124,7 +124,7 @@ import Testing
     "ack --all", "retry --all", "move 12 --first", "clean --keep 9", "run", "start", "list",
   ]
 
-  // Fails if anything that reads the queue traps: drop a limit of `Run.code(_:)`, or that of `Timestamp`.
+  // Fails if anything that reads the queue traps: drop a limit of `JobStatus.code(_:)`, or that of `Timestamp`.
   @Test("no value of a line ends a command or a runner by a trap")
   func extremes() throws {
     let seeds = isLong ? 1...400 : 2...2
