@@ -151,7 +151,7 @@ private func lookingUp(_ n: Int) -> Contest {
   let keys = 1_000
   let managers = (0..<keys).map { _ in PromiseManager() }
   let dictionary = Locked(Dictionary(uniqueKeysWithValues: zip(0..., managers)))
-  let keyed = PromiseManagers<Int> { managers[$0] }
+  let keyed = KeyedPromiseManagers<Int> { managers[$0] }
   return Contest(
     title: "look up \(n) keys of \(keys)", unit: "key",
     subjects: [
@@ -160,10 +160,10 @@ private func lookingUp(_ n: Int) -> Contest {
           for number in 0..<n { _ = dictionary.withLock { $0[number % keys] } }
         } / Double(n)
       },
-      Subject(name: "PromiseManagers") {
+      Subject(name: "KeyedPromiseManagers") {
         nanoseconds { for number in 0..<n { _ = keyed[number % keys] } } / Double(n)
       },
     ], against: "a locked dictionary",
-    targets: [.of("PromiseManagers", atMost: 3, times: "a locked dictionary")]
+    targets: [.of("KeyedPromiseManagers", atMost: 3, times: "a locked dictionary")]
   ).isolated
 }

@@ -11,7 +11,7 @@ final class Connection {
 }
 
 final class Chat {
-  private let managers = PromiseManagers<String>()
+  private let managers = KeyedPromiseManagers<String>()
   private var connections = ["a": Connection(), "b": Connection()]
 
   func ask(_ host: String, _ question: String) -> Promise<String> {

@@ -16,7 +16,7 @@ struct OtherQueuesExamples: StandIns {
     let text = try await manager.run { try await load(url) }
     #expect(text == "text of page")
     let here = try await manager.withTurn { try await load(url) }
-    let keyed = PromiseManagers<String>()
+    let keyed = KeyedPromiseManagers<String>()
     let inTurn = try await keyed[url].withTurn { try await load(url) }
     #expect([here, inTurn] == ["text of page", "text of page"])
     manager.add { then in

@@ -128,7 +128,7 @@ struct ReentrancyExamples {
     }
     let download: @Sendable (@escaping @Sendable () -> Void) -> Void = { $0() }
     proceed.open()
-    let accounts = PromiseManagers<String>()
+    let accounts = KeyedPromiseManagers<String>()
     let balance = try await accounts["alice"].withTurn { try await fetch() }
     await accounts.idle()
     #expect(balance == 3)
@@ -142,7 +142,7 @@ struct ReentrancyExamples {
     await accounts.idle()  // the running steps have ended
     accounts.close()
     await accounts.idle()
-    let hosts = PromiseManagers<String> { _ in
+    let hosts = KeyedPromiseManagers<String> { _ in
       PromiseManager(rate: Rate(2, per: .seconds(1)))
     }
     #expect(hosts.keys.isEmpty)

@@ -90,7 +90,7 @@ final class World: Sendable {
   let elsewhere = DispatchQueue(label: "elsewhere", attributes: .concurrent)
 
   private let managers: Locked<[PromiseManager?]>
-  let keys: Locked<PromiseManagers<Int>?>
+  let keys: Locked<KeyedPromiseManagers<Int>?>
 
   /// Managers that the scenario dropped, and that a task or a step may keep alive.
   private let dropped = Locked<[Int: WeakManager]>([:])
@@ -130,7 +130,7 @@ final class World: Sendable {
           reports.withLock { $0.append(report) }
         })
     }
-    let keys = PromiseManagers(make)
+    let keys = KeyedPromiseManagers(make)
     self.keys = Locked(keys)
     managers = Locked(
       scenario.managers.enumerated().map { $1.isOfKey ? keys[$0] : make($0) })

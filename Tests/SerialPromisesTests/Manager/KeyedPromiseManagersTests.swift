@@ -5,13 +5,13 @@ import Testing
 @testable import SerialPromises
 
 /// A manager for each key.
-struct PromiseManagersTests {
+struct KeyedPromiseManagersTests {
   private let log = Log<String>()
 
   // Fails if keys share a manager, or a key has two.
   @Test("steps of one key run one after another, and keys do not wait for each other")
   func keys() async throws {
-    let (managers, log, gate) = (PromiseManagers<String>(), log, Gate())
+    let (managers, log, gate) = (KeyedPromiseManagers<String>(), log, Gate())
     async let first: Void = managers["one"].withTurn {
       await gate.passed()
       log.append("one")
@@ -30,7 +30,7 @@ struct PromiseManagersTests {
   // Fails if an entry outlives its manager.
   @Test("a million keys, used once each, leave nothing behind", .shows(Managing.keys))
   func manyKeys() async {
-    let managers = PromiseManagers<Int>()
+    let managers = KeyedPromiseManagers<Int>()
     for key in 0..<(isLong ? 1_000_000 : 50_000 / ease) {
       managers[key].add { then in then() }
     }
@@ -44,12 +44,12 @@ struct PromiseManagersTests {
     .shows(Managing.keys))
   func firstUsers() async {
     struct Round: Sendable {
-      let managers: PromiseManagers<Int>
+      let managers: KeyedPromiseManagers<Int>
       let found = Log<ObjectIdentifier>()
       let held = Log<PromiseManager>()
 
       init() {
-        managers = PromiseManagers()
+        managers = KeyedPromiseManagers()
         // Its manager is released meanwhile.
         managers[1].add { then in DispatchQueue.global().async { then() } }
       }
@@ -77,7 +77,7 @@ struct PromiseManagersTests {
   // Fails if the manager of a key is released with what it knows, or is not released afterwards.
   @Test("a key keeps its manager while it is paused, stopped by a failure, or closed")
   func stopped() async throws {
-    let (managers, log) = (PromiseManagers<Int> { _ in PromiseManager(onFailure: .stop) }, log)
+    let (managers, log) = (KeyedPromiseManagers<Int> { _ in PromiseManager(onFailure: .stop) }, log)
     managers[1].pause()
     managers[1].add(log.appending("paused"))
     #expect(managers[1].isPaused && managers.waitingCount == 1)
@@ -105,7 +105,7 @@ struct PromiseManagersTests {
   @Test("a key keeps its manager as long as its rate counts a step")
   func rate() async throws {
     let (clock, turns) = (ManualClock(), Locked(0))
-    let managers = PromiseManagers<Int> { _ in
+    let managers = KeyedPromiseManagers<Int> { _ in
       PromiseManager(rate: Rate(1, per: .seconds(1)), clock: clock)
     }
     try await managers[1].withTurn {}
@@ -123,8 +123,8 @@ struct PromiseManagersTests {
   // Fails if another key or another registry takes a key's manager away: two turns would begin.
   @Test("a manager can be that of several keys, also of several registries")
   func shared() async throws {
-    let inner = PromiseManagers<Int>()
-    let outer = PromiseManagers<Int> { inner[$0 % 2] }
+    let inner = KeyedPromiseManagers<Int>()
+    let outer = KeyedPromiseManagers<Int> { inner[$0 % 2] }
     let taken = Taken()
     outer[3].add(taken.handler)
     #expect(inner.keys == [1] && outer[1] === inner[1] && outer[3] === inner[1])
@@ -137,7 +137,7 @@ struct PromiseManagersTests {
   // Fails if a manager that is kept for its key retains itself.
   @Test("the managers of a registry that is released are like any others")
   func releasedRegistry() async {
-    var managers: PromiseManagers<Int>? = PromiseManagers()
+    var managers: KeyedPromiseManagers<Int>? = KeyedPromiseManagers()
     managers?[1].pause()
     weak let paused = managers?[1]
     let waiting = managers?[1].add { then in then() }
@@ -152,7 +152,7 @@ struct PromiseManagersTests {
   // Fails if a function for all managers leaves one out.
   @Test("idle, cancelAll, close and waitingCount are those of all managers")
   func all() async {
-    let managers = PromiseManagers<Int> { key in PromiseManager(capacity: key) }
+    let managers = KeyedPromiseManagers<Int> { key in PromiseManager(capacity: key) }
     let taken = (1...3).map { _ in Taken() }
     for key in 1...3 {
       managers[key].add(taken[key - 1].handler)
@@ -177,7 +177,7 @@ struct PromiseManagersTests {
   @Test("idle waits for a step that is added to a key that it has read before, by one that ends")
   func addedBehind() async {
     for _ in 1...20 {
-      let (managers, last, next) = (PromiseManagers<Int>(), Taken(), Taken())
+      let (managers, last, next) = (KeyedPromiseManagers<Int>(), Taken(), Taken())
       let both = [managers[1], managers[2]]
       // In the order in which `idle` reads them.
       let (first, second) = (managers[managers.keys[0]], managers[managers.keys[1]])
@@ -208,7 +208,7 @@ struct PromiseManagersTests {
   @Test("idle in a step of one of them is reported, also if the others wait for that step")
   func idleWhileOthersWait() async throws {
     let reports = Reports()
-    let managers = PromiseManagers<Int> { _ in PromiseManager(diagnostics: reports.place) }
+    let managers = KeyedPromiseManagers<Int> { _ in PromiseManager(diagnostics: reports.place) }
     let taken = (1...8).map { _ in Taken() }
     for (key, taken) in taken.enumerated() { managers[key].add(taken.handler) }
     try await managers[8].withTurn("own") {
@@ -222,7 +222,7 @@ struct PromiseManagersTests {
   @Test("idle in a step of one of them is reported; it returns if its task is canceled")
   func idleInAStep() async throws {
     let reports = Reports()
-    let managers = PromiseManagers<Int> { _ in PromiseManager(diagnostics: reports.place) }
+    let managers = KeyedPromiseManagers<Int> { _ in PromiseManager(diagnostics: reports.place) }
     try await managers[1].withTurn { await managers.idle() }
     #expect(reports.all == [.deadlock(StepIdentity(id: 1, name: nil))])
     let taken = Taken()
@@ -243,8 +243,8 @@ struct PromiseManagersTests {
       static func == (one: Key, other: Key) -> Bool { one.number == other.number }
       func hash(into hasher: inout Hasher) { hasher.combine(number) }
     }
-    let itself = Locked<PromiseManagers<Key>?>(nil)
-    let managers = PromiseManagers<Key> { key in
+    let itself = Locked<KeyedPromiseManagers<Key>?>(nil)
+    let managers = KeyedPromiseManagers<Key> { key in
       if key.number > 0 {
         _ = itself.withLock { $0 }?[Key(number: key.number - 1, sentinel: nil)]
       }

@@ -1,7 +1,7 @@
 /// A manager for each key, so that work for the same user, file or connection does not overlap.
 ///
 /// ```swift
-/// let accounts = PromiseManagers<String>()
+/// let accounts = KeyedPromiseManagers<String>()
 /// let balance = try await accounts["alice"].withTurn { try await fetch() }
 /// await accounts.idle()
 /// ```
@@ -13,7 +13,7 @@
 ///
 /// All members are safe to use on any thread. `==` and `hash(into:)` of the keys run under a lock, and
 /// must not use this object.
-public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
+public final class KeyedPromiseManagers<Key: Hashable & Sendable>: Sendable {
   private let state = Locked(State())
   private let make: @Sendable (Key) -> PromiseManager
 
@@ -51,7 +51,7 @@ public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
   /// Creates an empty collection of managers.
   ///
   /// ```swift
-  /// let hosts = PromiseManagers<String> { _ in
+  /// let hosts = KeyedPromiseManagers<String> { _ in
   ///   PromiseManager(rate: Rate(2, per: .seconds(1)))
   /// }
   /// ```
