@@ -40,15 +40,18 @@ struct Backpressure {
   /// - Returns: The callback of the adder, if it was waiting for room.
   mutating func unpark(_ id: Int) -> Admitted? { line.removeValue(forKey: id) }
 
-  /// Admits an adder after step `id` has left, or when it is about to run.
-  mutating func left(_ id: Int, _ effects: inout Effects) {
-    // A step that was itself parked, and was moved, leaves no room behind.
-    if let admitted = unpark(id) ?? admitFirst() { effects.call { admitted(true) } }
+  /// Admits the adder of step `id`, which begins, or the oldest one, if the steps that still wait leave room
+  /// for its step.
+  mutating func left(_ id: Int, waitingCount: Int, _ effects: inout Effects) {
+    // A step that was itself parked, and was moved, leaves no room behind; nor does one that was replaced.
+    if let admitted = unpark(id) ?? admitFirst(beside: waitingCount - parked) {
+      effects.call { admitted(true) }
+    }
   }
 
   /// - Returns: The callback of the oldest waiting adder.
-  private mutating func admitFirst() -> Admitted? {
-    while !line.isEmpty {
+  private mutating func admitFirst(beside admittedCount: Int) -> Admitted? {
+    while !line.isEmpty, hasRoom(beside: admittedCount) {
       defer { first += 1 }
       if let admitted = line.removeValue(forKey: first) { return admitted }
     }

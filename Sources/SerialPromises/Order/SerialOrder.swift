@@ -54,15 +54,29 @@ struct SerialOrder {
     lock: Locked<SerialOrder>, owner: (any StepRunner)?
   ) -> Admission {
     if isClosed { return .refused(.closed) }
-    if !line.hasRoom, let capacity = line.backpressure.capacity {
+    if !line.hasRoom, let capacity = line.backpressure.capacity, place.replaced(in: lock) == nil {
       return .refused(.full(capacity: capacity))
     }
     let admission = enter(&work, record, lock: lock, owner: owner)
     if case .last = place { return admission }
     guard case .entered(let record, let id, let claims) = admission else { return admission }
     // Under the same lock: no other thread has seen the step elsewhere.
-    line.queue.move(id, record, to: place, isRunning: isRunning)
+    put(id, record, to: place)
     return .entered(record, id: id, claims: claims || takeBack())
+  }
+
+  /// Moves step `id`, if it waits, and cancels the step that it replaces.
+  ///
+  /// - Returns: The number of visited slots, for tests; nil if the step does not wait.
+  @discardableResult
+  private mutating func put(_ id: Int, _ record: StepRecord, to place: StepPlace) -> Int? {
+    let replaced = place.replaced(by: id, in: record.lock)
+    let visited = line.queue.move(id, record, to: place, isRunning: isRunning)
+    // Last: with another step in its place, the queue does not become idle. Its segment may have been split.
+    if visited != nil, let replaced, let segment = replaced.segmentOfWaiting(in: record.lock) {
+      line.cancel(replaced.id, in: segment)
+    }
+    return visited
   }
 
   @inline(__always)
@@ -92,7 +106,7 @@ struct SerialOrder {
   ///
   /// - Returns: The number of visited slots, for tests; nil if the step does not wait.
   mutating func move(_ id: Int, _ record: StepRecord, to place: StepPlace) -> Int? {
-    let visited = line.queue.move(id, record, to: place, isRunning: isRunning)
+    let visited = put(id, record, to: place)
     if visited != nil { takeBackElsewhere() }
     return visited
   }

@@ -131,6 +131,14 @@ public struct StepHandle: Sendable {
     if isRunning { record.lock.endCancelled(id, after: grace, on: clock) }
   }
 
+  /// The segment of the step, if it waits in the order of `lock`.
+  ///
+  /// Requires that lock.
+  func segmentOfWaiting(in lock: Locked<SerialOrder>) -> Segment? {
+    // Compares the locks first: this one does not protect the record of another manager's step.
+    record.lock === lock ? record.segmentOfWaiting(id) : nil
+  }
+
   /// Registers a callback for the end of the step; calls it immediately if the step has ended.
   func observe(_ observer: @escaping @Sendable (StepOutcome) -> Void) {
     let outcome = record.lock.withLock { $0.line.observe(id, record, observer) }

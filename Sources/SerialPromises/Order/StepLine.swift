@@ -66,7 +66,9 @@ struct StepLine {
   @inline(__always)
   mutating func begin() -> Work? {
     let work = queue.begin()
-    if backpressure.parked > 0 { backpressure.left(queue.first, &effects) }
+    if backpressure.parked > 0 {
+      backpressure.left(queue.first, waitingCount: queue.waitingCount, &effects)
+    }
     waiters.decreased(to: queue.waitingCount, &effects)
     feed?.began(first, &effects)
     return work
@@ -150,9 +152,8 @@ struct StepLine {
 
   /// Cancels step `id`, which waits.
   mutating func cancel(_ id: Int, in segment: Segment) {
-    let wasParked = cancelWaiting(id, in: segment)
-    // A step that was itself parked leaves no room behind.
-    if !wasParked { backpressure.left(id, &effects) }
+    cancelWaiting(id, in: segment)
+    backpressure.left(id, waitingCount: queue.waitingCount, &effects)
   }
 
   /// Cancels the waiting steps.
@@ -168,14 +169,13 @@ struct StepLine {
     while let (segment, ids) = queue.nextToSweep() {
       visited += ids.count
       for id in ids where segment.slot(id).pointee.stage == .waiting {
-        _ = cancelWaiting(id, in: segment)
+        cancelWaiting(id, in: segment)
       }
     }
     return visited
   }
 
-  /// - Returns: Whether the step was parked.
-  private mutating func cancelWaiting(_ id: Int, in segment: Segment) -> Bool {
+  private mutating func cancelWaiting(_ id: Int, in segment: Segment) {
     let slot = segment.slot(id)
     let record = queue.existingRecord(of: id, in: segment)
     let leavesFirst = record?.leavesFirst == true
@@ -183,8 +183,7 @@ struct StepLine {
     let released = queue.cancelled(in: segment)
     waiters.decreased(to: queue.waitingCount, &effects)
     if let work = slot.pointee.work.take() { effects.release(work) }
-    let admitted = backpressure.unpark(id)
-    if let admitted { effects.call { admitted(false) } }
+    if let admitted = backpressure.unpark(id) { effects.call { admitted(false) } }
     if leavesFirst, let record {
       leavingCount += 1
       effects.leave(record, id)
@@ -192,7 +191,6 @@ struct StepLine {
       cancelled(id, in: segment, endsWork: true)
     }
     if let released { effects.release(released) }
-    return admitted != nil
   }
 
   /// Ends steps that were canceled while they waited, after the cancellation of their work.

@@ -19,4 +19,34 @@ public enum StepPlace: Sendable {
   /// Equivalent to ``first`` if that step does not wait in this manager: it runs, has ended, was
   /// refused or belongs to another manager.
   case before(StepHandle)
+
+  /// In place of another step, which is canceled, if that one still waits.
+  ///
+  /// Both at once: no other thread finds the two steps together, or neither of them, and the other step cannot
+  /// begin in between. A full manager accepts the new step, because nothing grows. If the new step is refused,
+  /// the other one stays.
+  ///
+  /// Equivalent to ``last`` if that step does not wait in this manager: it runs, has ended, was refused or
+  /// belongs to another manager. A running step is not canceled.
+  ///
+  /// ```swift
+  /// // What is typed into a search field: of the requests that wait, only the latest one matters.
+  /// var latest: StepHandle?
+  /// for text in ["s", "sw", "swift"] {
+  ///   let page = Promise { try await load(text) }
+  ///   latest = manager.add(page, at: latest.map { .replacing($0) } ?? .last)
+  /// }
+  /// ```
+  case replacing(StepHandle)
+}
+
+extension StepPlace {
+  /// The waiting step of the order that leaves when step `id` takes its place.
+  ///
+  /// Requires the lock.
+  func replaced(by id: Int? = nil, in lock: Locked<SerialOrder>) -> StepHandle? {
+    guard case .replacing(let other) = self, other.segmentOfWaiting(in: lock) != nil, other.id != id
+    else { return nil }
+    return other
+  }
 }

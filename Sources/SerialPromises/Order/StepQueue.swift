@@ -347,17 +347,18 @@ extension StepQueue {
     // Without another waiting step, all places are equal.
     guard waitingCount > 1 else { return 0 }
     switch place {
+    case .first:
+      return move(id, in: segment, to: .first(isRunning: isRunning))
     case .last:
       return move(id, in: segment, to: .last)
-    // Compares the locks first: this lock does not protect the record of another manager's step.
-    case .before(let other) where other.record.lock === record.lock:
-      if other.id == id { return 0 }
-      if let neighbor = other.record.segmentOfWaiting(other.id) {
-        return move(id, in: segment, to: .before(other.id, neighbor))
+    case .before(let other), .replacing(let other):
+      guard let neighbor = other.segmentOfWaiting(in: record.lock) else {
+        let isReplacing = if case .replacing = place { true } else { false }
+        return move(id, in: segment, to: isReplacing ? .last : .first(isRunning: isRunning))
       }
-    case .first, .before: break
+      if other.id == id { return 0 }
+      return move(id, in: segment, to: .before(other.id, neighbor))
     }
-    return move(id, in: segment, to: .first(isRunning: isRunning))
   }
 
   /// Moves a waiting step to a segment of its own, with the same number.

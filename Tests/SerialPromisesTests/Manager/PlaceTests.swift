@@ -39,6 +39,96 @@ struct PlaceTests {
     #expect(text(foreign.state) == "waiting")
   }
 
+  // MARK: Replacing
+
+  // Fails if the new step does not take the place, or the other one is not canceled.
+  @Test("a step takes the place of one that waits, which is canceled")
+  func replacing() {
+    manager.pause()
+    add("a")
+    let old = add("b")
+    add("c")
+    let new = add("d", at: .replacing(old))
+    #expect(text(old.state) == "cancelled")
+    #expect(manager.waitingCount == 3)
+    add("e", at: .replacing(new))
+    manager.resumeAndWait()
+    #expect(log.all == ["a", "e", "c"])
+  }
+
+  // Fails if a running step is canceled, or the new one overtakes others.
+  @Test(
+    "a step enters at the end if the one to replace runs, is over, was refused or is another manager's"
+  )
+  func replacingNone() {
+    let (taken, other) = (Taken(), PromiseManager())
+    other.pause()
+    let foreign = other.add(log.appending("foreign"))
+    let over = add("over")
+    let running = manager.add(taken.handler)
+    let asked = Locked(false)
+    taken.with { $0.onCancel { asked.withLock { $0 = true } } }
+    add("a")
+    for handle in [over, running, foreign] { add("\(handle.id)", at: .replacing(handle)) }
+    #expect(!asked.withLock { $0 } && text(running.state) == "running")
+    #expect(text(foreign.state) == "waiting")
+    taken.call()
+    #expect(log.all == ["over", "a", "1", "2", "1"])
+    manager.close()
+    let refused = add("refused")
+    #expect(text(add("late", at: .replacing(refused)).state).contains("closed"))
+  }
+
+  // Fails if a full manager refuses the step, or the replaced one makes room for an adder.
+  @Test("a full manager takes a step that replaces another one, and has no more room than before")
+  func replacingInFull() throws {
+    let manager = PromiseManager(capacity: 1, diagnostics: .silent)
+    manager.pause()
+    let old = manager.add(log.appending("old"))
+    let parked = try #require(park(1, on: manager))
+    let refused = manager.add(at: .last, log.appending("x"))
+    #expect(text(refused.state).contains("full"))
+    let new = manager.add(at: .replacing(old), log.appending("new"))
+    #expect(text(old.state) == "cancelled" && text(new.state) == "waiting")
+    #expect(log.all.isEmpty)
+    // The adder of the replaced step learns it, and no other adder does.
+    _ = park(2, on: manager)
+    let third = manager.add(at: .replacing(parked), log.appending("third"))
+    #expect(text(third.state) == "waiting")
+    #expect(log.removeAll() == ["room for 1: false"])
+    manager.close()
+    #expect(text(manager.add(at: .replacing(third), log.appending("y")).state).contains("closed"))
+    #expect(text(third.state) == "waiting")
+    manager.resumeAndWait()
+    #expect(log.all == ["new", "room for 2: true", "third", "2"])
+  }
+
+  // Fails if a kind of step does not replace, or cannot be replaced.
+  @Test("steps of every kind replace and are replaced")
+  func replacingEveryKind() async throws {
+    let (manager, log) = (manager, log)
+    manager.pause()
+    let first = add("closure")
+    let promise = Promise { log.append("promise") }
+    let second = manager.add(promise, at: .replacing(first))
+    let third = manager.add(Step("step", log.appending("step")), at: .replacing(second))
+    await #expect(throws: CancellationError.self) { try await promise.value }
+    let enqueued = manager.enqueue(at: .replacing(third)) { log.append("enqueued") }
+    let moved = add("moved")
+    let other = add("other")
+    moved.move(to: .replacing(moved))
+    #expect(text(moved.state) == "waiting")
+    let run = Task { try await manager.run(at: .replacing(moved)) { log.append("run") } }
+    while text(moved.state) == "waiting" { await Task.yield() }
+    let turn = Task { try await manager.withTurn(at: .replacing(other)) { log.append("turn") } }
+    while text(other.state) == "waiting" { await Task.yield() }
+    manager.resume()
+    try await enqueued.value
+    try await run.value
+    try await turn.value
+    #expect(log.all == ["enqueued", "run", "turn"])
+  }
+
   // MARK: Room
 
   /// Adds a step whose caller waits for room.
@@ -223,9 +313,10 @@ struct PlaceTests {
         let number = handles.count
         let way = Int.random(in: 0..<100, using: &random)
         let place: StepPlace
-        switch way % 3 {
-        case 0: place = .first
-        case 1: place = .last
+        switch way % 7 {
+        case 0, 1: place = .first
+        case 2, 3: place = .last
+        case 4: place = neighbor.map { .replacing(handles[$0]) } ?? .last
         default: place = neighbor.map { .before(handles[$0]) } ?? .last
         }
         func put(_ number: Int) {
@@ -233,6 +324,7 @@ struct PlaceTests {
           case .first: line.insert(number, at: 0)
           case .before: line.insert(number, at: line.firstIndex { $0 == neighbor } ?? line.endIndex)
           case .last: line.append(number)
+          case .replacing: line = line.map { $0 == neighbor ? number : $0 }
           }
         }
         switch way {
@@ -245,7 +337,10 @@ struct PlaceTests {
         case 55..<85:
           guard let moved = line.randomElement(using: &random) else { continue }
           #expect(handles[moved].move(to: place))
-          if case .before = place, moved == neighbor { continue }
+          switch place {
+          case .before where moved == neighbor, .replacing where moved == neighbor: continue
+          default: break
+          }
           line.removeAll { $0 == moved }
           put(moved)
         case 85... where isRunning && way.isMultiple(of: 2):

@@ -180,6 +180,7 @@ struct OrderUnderTest {
     case .first: .first
     case .last: .last
     case .before(let id): .before(StepHandle(record: record(id), id: id))
+    case .replacing(let id): .replacing(StepHandle(record: record(id), id: id))
     }
   }
 

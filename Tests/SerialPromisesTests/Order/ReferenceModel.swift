@@ -6,7 +6,7 @@
 enum OrderEvent: Hashable {
   enum Ending: Int { case success, failure, cancellation }
 
-  enum Place: Hashable { case first, last, before(Int) }
+  enum Place: Hashable { case first, last, before(Int), replacing(Int) }
 
   case add, addWhenRoom
   /// Adds a step whose work is canceled with it: a promise, or that of `run`.
@@ -316,7 +316,7 @@ extension ReferenceModel {
       leaving = []
       return ""
     case .addAt(let place):
-      let result = add(parks: false)
+      let result = add(parks: false, replaces: isReplaced(by: place))
       guard result.hasPrefix("entered") else { return result }
       put(steps.count, place)
       return takeBack() ? "entered \(steps.count) claims true" : result
@@ -392,9 +392,14 @@ extension ReferenceModel {
     }
   }
 
-  private mutating func add(parks: Bool) -> String {
+  /// Whether the step waits whose place another one takes.
+  private func isReplaced(by place: OrderEvent.Place) -> Bool {
+    if case .replacing(let other) = place { waiting.contains(other) } else { false }
+  }
+
+  private mutating func add(parks: Bool, replaces: Bool = false) -> String {
     if isClosed { return "closed" }
-    let hasRoom = capacity.map { waiting.count < $0 } ?? true
+    let hasRoom = replaces || capacity.map { waiting.count < $0 } ?? true
     if !hasRoom && !parks { return "full" }
     if isIdle { idleMark = steps.count }
     steps.append(Step(isParked: !hasRoom))
@@ -405,13 +410,18 @@ extension ReferenceModel {
   }
 
   private mutating func put(_ id: Int, _ place: OrderEvent.Place) {
-    if place == .before(id) { return }
+    if [.before(id), .replacing(id)].contains(place) { return }
     waiting.removeAll { $0 == id }
     switch place {
     case .first: waiting.insert(id, at: 0)
     case .last: waiting.append(id)
     // The position before a step that does not wait is the first.
     case .before(let other): waiting.insert(id, at: waiting.firstIndex(of: other) ?? 0)
+    // A step that does not wait is not replaced.
+    case .replacing(let other):
+      guard let index = waiting.firstIndex(of: other) else { return waiting.append(id) }
+      waiting.insert(id, at: index)
+      cancelWaiting(other)
     }
   }
 
@@ -730,13 +740,17 @@ extension ReferenceModel {
 
   /// The events that place or move a step.
   var placings: [OrderEvent] {
-    let places = [.first, .last] + waiting.map(OrderEvent.Place.before)
+    let places =
+      [.first, .last] + waiting.map(OrderEvent.Place.before)
+      + waiting.map(OrderEvent.Place.replacing)
     var events = places.map(OrderEvent.addAt)
     for id in waiting { events += places.map { .move(id, $0) } }
-    // A step that no longer waits is not moved, and the position before it is the first.
+    // A step that no longer waits is not moved nor replaced, and the position before it is the first.
     for id in [running, over].compactMap({ $0 }) where !(id == running && steps[id - 1].isAtOnce) {
-      events += [.addAt(.before(id)), .move(id, .first)]
-      if let last = waiting.last { events.append(.move(last, .before(id))) }
+      events += [.addAt(.before(id)), .addAt(.replacing(id)), .move(id, .first)]
+      if let last = waiting.last {
+        events += [.move(last, .before(id)), .move(last, .replacing(id))]
+      }
     }
     return events
   }

@@ -89,6 +89,7 @@ struct StepPlan: Sendable {
 enum PlacePlan: Sendable {
   case first, last
   case before(Int)
+  case replacing(Int)
 }
 
 extension StepPlan {
@@ -330,9 +331,11 @@ struct Facts: Sendable {
       for action in lane.actions {
         note(action, steps)
         if case .add(let step, _) = action { noteRanks(step, steps, &last) }
+        if case .move(_, .replacing(let step)) = action { mayBeSwept[step] = true }
       }
     }
     for case .move(let step, _) in scenario.lanes.flatMap(\.actions) { rank[step] = nil }
+    for case .replacing(let step) in steps.compactMap(\.place) { mayBeSwept[step] = true }
     // Only its own code ends a turn.
     for (number, step) in steps.enumerated() {
       if case .turn = step.form { isExempt[number] = false }

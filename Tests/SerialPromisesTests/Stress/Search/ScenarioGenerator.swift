@@ -128,7 +128,8 @@ struct ScenarioGenerator {
   }
 
   private mutating func place() -> PlacePlan {
-    chance(50) ? .before(anyStep()) : chance(70) ? .first : .last
+    if features.cancels, chance(30) { return .replacing(anyStep()) }
+    return chance(50) ? .before(anyStep()) : chance(70) ? .first : .last
   }
 
   /// Cancels what waits, and adds more.

@@ -210,6 +210,7 @@ extension World {
     case .first: .first
     case .last: .last
     case .before(let step): entry(step).handle.map { .before($0) } ?? .first
+    case .replacing(let step): entry(step).handle.map { .replacing($0) } ?? .last
     }
   }
 
