@@ -248,6 +248,16 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// ```
   public var progress: Double { core.currentProgress }
 
+  /// Whether ``cancel()`` would cancel the promise now, and so return true.
+  ///
+  /// False for a settled promise, and for one whose owner registered no ``Deferred/onCancel(_:)``. May change
+  /// at any time: the promise may be settled, or its work start.
+  ///
+  /// ```swift
+  /// let button = page.isCancellable ? "Cancel" : "Please wait"
+  /// ```
+  public var isCancellable: Bool { core.withLock { $0.isCancellable } }
+
   /// Cancels the promise.
   ///
   /// The promise fails with a `CancellationError`. Its cancel handlers are called on this thread,

@@ -86,6 +86,41 @@ public final class PromiseManager: StepRunner {
     stopwatch = rate == nil ? nil : Stopwatch(clock)
   }
 
+  /// Creates a manager with its first steps.
+  ///
+  /// They run as if they had been added with ``add(contentsOf:)``. Without a queue `on:`, a step whose work is a
+  /// closure may run on this thread before the manager is returned.
+  ///
+  /// ```swift
+  /// let login = Step("login") { then in download { then() } }
+  /// let page = Promise { try await load(url) }
+  /// let manager = PromiseManager([login, page], onFailure: .stop)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - steps: The steps. Their `handler`s are read immediately.
+  ///   - queue: The queue of the handlers; nil selects the thread that made the step runnable.
+  ///   - policy: The treatment of the waiting steps after a failure.
+  ///   - capacity: The maximum number of waiting steps, without the running one, at least 1; nil means no limit.
+  ///   - rate: The maximum number of steps that start in any interval; nil means no limit.
+  ///   - timeLimit: The maximum duration of each step, from the start of its turn; nil means no limit.
+  ///   - abandoning: Whether the manager continues with the next step after a timeout, although **the work of
+  ///     the step may still be running**.
+  ///   - clock: The clock that measures the rate and the time limit.
+  ///   - diagnostics: The handler for misuse; nil selects ``DiagnosticHandler/shared``.
+  public convenience init(
+    _ steps: [any Promisable],
+    on queue: DispatchQueue? = nil, onFailure policy: FailurePolicy = .continue,
+    capacity: Int? = nil, rate: Rate? = nil, timeLimit: Duration? = nil,
+    abandoning: Bool = false, clock: some Clock<Duration> = ContinuousClock(),
+    diagnostics: DiagnosticHandler? = nil
+  ) {
+    self.init(
+      on: queue, onFailure: policy, capacity: capacity, rate: rate, timeLimit: timeLimit,
+      abandoning: abandoning, clock: clock, diagnostics: diagnostics)
+    add(contentsOf: steps)
+  }
+
   deinit {
     order.invalidate()
   }
@@ -146,6 +181,42 @@ public final class PromiseManager: StepRunner {
   /// - Returns: The step's handle.
   @discardableResult
   public func add(_ step: some Promisable) -> StepHandle { add(Step(step)) }
+
+  /// Adds several steps of any types, one directly after the other: no other thread adds one in between.
+  ///
+  /// The steps enter together, in the order of the array, and the first one begins after that. If the manager
+  /// is closed, or has no room for all of them, those that it cannot take are refused, each as by
+  /// ``add(_:)-(Step)``.
+  ///
+  /// Takes time proportional to their number.
+  ///
+  /// ```swift
+  /// let page = Promise { try await load(url) }
+  /// let photo = Step("photo") { then in upload(file) { then($0) } }
+  /// let handles = manager.add(contentsOf: [page, photo])
+  /// ```
+  ///
+  /// - Parameter steps: The steps. Their `handler`s are read immediately.
+  /// - Returns: The handles of the steps, in the same order.
+  @discardableResult
+  public func add(contentsOf steps: [any Promisable]) -> [StepHandle] {
+    // Not under the lock: reads the handlers, which is user code.
+    var entries = steps.map { step in
+      let step = Step(step)
+      return (work: Optional(step.workOfTurn), record: record(of: step), name: step.name)
+    }
+    let admissions = order.transition { order in
+      entries.indices.map { index in
+        let record = entries[index].record
+        let admission = order.add(&entries[index].work, record, lock: self.order, owner: self)
+        record.entered(admission)
+        return admission
+      }
+    }
+    // All of them before the first one runs.
+    for (entry, admission) in zip(entries, admissions) { entry.record.hasEntered(admission) }
+    return zip(entries, admissions).map { accept($1, name: $0.name) }
+  }
 
   @inline(__always)
   private func enter(_ work: consuming Work, _ record: StepRecord?) -> SerialOrder.Admission {

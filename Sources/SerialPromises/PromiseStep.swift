@@ -41,7 +41,7 @@ extension Core {
 extension PromiseManager {
   /// Runs asynchronous work as a step, and returns a promise of its value.
   ///
-  /// The counterpart of ``run(_:at:_:)`` for synchronous code. The work has its place in the queue
+  /// The counterpart of ``run(_:at:waitingAtMost:_:)`` for synchronous code. The work has its place in the queue
   /// from now on, and runs in its own task, even if its value is never demanded. Canceling the
   /// promise cancels the step: a waiting step will not run, and a running step's task is canceled.
   /// The promise is settled together with the step: when the manager is idle, it has its outcome.
@@ -254,28 +254,22 @@ final class PromiseStepRecord: StepRecord, @unchecked Sendable {
     promise.core.attach(place)
   }
 
+  override func entered(_ admission: SerialOrder.Admission) {
+    if case .entered(_, let id, _) = admission { self.id = id }
+  }
+
   /// Reserves the promise for the step: it starts in the step's turn, and is canceled with the step.
   ///
-  /// - Parameter enter: Adds the step with this record, under the lock.
-  /// - Returns: The result of `enter`. A refusal does not change the promise.
-  override func enter(
-    _ enter: (StepRecord, inout SerialOrder) -> SerialOrder.Admission
-  ) -> SerialOrder.Admission {
-    let (admission, core) = lock.transition { order in
-      let admission = enter(self, &order)
-      if case .entered(_, let id, _) = admission { self.id = id }
-      return (admission, promise?.core)
-    }
-    guard case .entered = admission, let core else {
-      leave(cancelling: false)
-      return admission
+  /// A refusal does not change the promise.
+  override func hasEntered(_ admission: SerialOrder.Admission) {
+    guard case .entered = admission, let core = lock.withLock({ _ in promise?.core }) else {
+      return leave(cancelling: false)
     }
     // Not before: a refused promise does not change. If the step has begun, it has reserved the
     // promise itself.
     core.withLock { $0.reserve(for: lock) }
     // If the promise was canceled before the step was added, the cancellation found no step.
     if core.withLock({ $0.isCancellation }) { cancelStep() }
-    return admission
   }
 
   fileprivate func cancelStep() {

@@ -48,11 +48,23 @@ class StepRecord: @unchecked Sendable {
   ///
   /// - Parameter enter: Adds it with this record, under the lock.
   /// - Returns: The result of `enter`.
-  func enter(
+  final func enter(
     _ enter: (StepRecord, inout SerialOrder) -> SerialOrder.Admission
   ) -> SerialOrder.Admission {
-    lock.transition { enter(self, &$0) }
+    let admission = lock.transition { order in
+      let admission = enter(self, &order)
+      entered(admission)
+      return admission
+    }
+    hasEntered(admission)
+    return admission
   }
+
+  /// Called under the lock when the step was added or refused.
+  func entered(_ admission: SerialOrder.Admission) {}
+
+  /// Called next, without the lock.
+  func hasEntered(_ admission: SerialOrder.Admission) {}
 
   /// Whether this needs the following calls: it is the work of the step, or reserves a promise for it.
   var isWork: Bool { false }

@@ -441,26 +441,29 @@ struct Settlement {
     return true
   }
 
+  /// Whether a cancellation would have an effect: not if the promise is settled, or is a root without a cancel
+  /// handler.
+  var isCancellable: Bool {
+    phase == .pending
+      && (upstream != nil || start == .cancellable || extras?.state.recipe != nil
+        || extras?.state.cancelHandlers.isEmpty == false)
+  }
+
   /// Begins a cancellation: the promise can no longer be settled, and its reactions do not run yet.
   ///
   /// - Parameter scopes: The scopes that wait for the end of the canceled work.
-  /// - Returns: The cancel handlers and the dependencies. Nil if the promise cannot be canceled: it
-  ///   is settled, or it is a root without a cancel handler.
+  /// - Returns: The cancel handlers and the dependencies. Nil if the promise cannot be canceled.
   mutating func beginCancel(
     for scopes: [WorkScope] = []
   ) -> (
     handlers: [@Sendable () -> Void], upstream: Upstream?, adopters: [Core], scopes: [WorkScope],
     parkedAt: Core?
   )? {
-    guard phase == .pending else { return nil }
-    let handlers = extras?.state.cancelHandlers ?? []
-    guard
-      upstream != nil || extras?.state.recipe != nil || !handlers.isEmpty
-        || start == .cancellable
-    else {
-      if start == .open { start = .cancelPending }
+    guard isCancellable else {
+      if phase == .pending, start == .open { start = .cancelPending }
       return nil
     }
+    let handlers = extras?.state.cancelHandlers ?? []
     phase = .cancelling
     wasCancelled = true
     join(scopes)

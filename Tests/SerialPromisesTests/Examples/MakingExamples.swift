@@ -22,7 +22,8 @@ struct MakingExamples: StandIns {
     case .failed(let error): show(error)
     }
     let percent = Int(page.progress * 100)
-    #expect(percent == 100)
+    let button = page.isCancellable ? "Cancel" : "Please wait"
+    #expect(percent == 100 && button == "Please wait")
     #expect(log.all == ["text of page"])
     let other = Promise { try await load(url) }
     if other.cancel() { show("called off") }  // unless it was settled already

@@ -54,8 +54,9 @@ struct OMPromisesExamples {
   func canceling() async {
     let deferred = Deferred<Int>()
     let promise = deferred.promise
-    #expect(!promise.cancel())
+    #expect(!promise.cancel() && !promise.isCancellable)
     deferred.onCancel { stop() }
+    #expect(promise.isCancellable)
     #expect(promise.cancel())
     #expect(!promise.cancel())
     #expect(await promise.outcome == "failed CancellationError()")

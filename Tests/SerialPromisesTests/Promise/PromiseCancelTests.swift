@@ -246,4 +246,47 @@ struct PromiseCancelTests {
     #expect(log.all == [true])
     place.withLock { $0 = nil }
   }
+
+  // Fails if it is other than what `cancel` then returns.
+  @Test("whether a promise can be canceled is what `cancel` then returns")
+  func isCancellable() async throws {
+    let (gate, begun) = (Gate(), Gate())
+    let plain = Deferred<Int>()
+    let owned = Deferred<Int>()
+    owned.onCancel {}
+    let running = Promise {
+      begun.open()
+      await gate.passed()
+      return 1
+    }
+    let pending: [(String, Promise<Int>, Bool)] = [
+      ("settled", .value(1), false), ("failed", .failure(Failed()), false),
+      ("without a handler", plain.promise, false), ("with a handler", owned.promise, true),
+      ("derived", plain.promise.map { $0 + 1 }, true), ("cold", Promise { 1 }, true),
+      ("running", running, true), ("combined", when([plain.promise]).map { $0[0] }, true),
+      (
+        "canceled",
+        {
+          let promise = Promise { 1 }; promise.cancel(); return promise
+        }(), false
+      ),
+    ]
+    running.start()
+    await begun.passed()
+    for (name, promise, expected) in pending {
+      promise.failed { _ in }
+      #expect(promise.isCancellable == expected, "\(name)")
+      #expect(promise.cancel() == expected, "\(name)")
+      #expect(!promise.isCancellable, "\(name)")
+    }
+    gate.open()
+    plain.fulfill(1)
+    let body = Promise<Int> { deferred in
+      #expect(!deferred.promise.isCancellable)
+      deferred.onCancel {}
+      #expect(deferred.promise.isCancellable)
+      deferred.fulfill(2)
+    }
+    #expect(try await body.value == 2)
+  }
 }
