@@ -132,7 +132,7 @@ final class AsyncCall: Caller, CancellableWork, @unchecked Sendable {
     // Includes work that ended after the step had timed out, as requested.
     case .failed(let error): .failure(error)
     // Also if the canceled work ended with an error of its own.
-    case .cancelled: .failure(CancellationError())
+    case .cancelled: .failure(gaveUp ?? CancellationError())
     // Stored before the call of `then` that ended the step.
     case .succeeded: result ?? .failure(CancellationError())
     }

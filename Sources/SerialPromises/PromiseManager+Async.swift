@@ -9,7 +9,7 @@ extension PromiseManager {
   /// calling task is already canceled, no step is added.
   ///
   /// For code that stays on its actor, or uses values that are not `Sendable`, and for less overhead,
-  /// use ``withTurn(_:at:_:)``. `run` is for work that must be cancelable apart from its caller, by the
+  /// use ``withTurn(_:at:waitingAtMost:_:)``. `run` is for work that must be cancelable apart from its caller, by the
   /// manager or by a time limit.
   ///
   /// ```swift
@@ -19,14 +19,17 @@ extension PromiseManager {
   /// - Parameters:
   ///   - name: The name in events, errors and diagnostics.
   ///   - place: The place in the queue.
+  ///   - waitingAtMost: The maximum time to wait for the turn, as in ``withTurn(_:at:waitingAtMost:_:)``; nil
+  ///     means no limit.
   ///   - operation: The work.
   /// - Returns: The result of the work.
   /// - Throws: The error of the work; `CancellationError` if the step was canceled, whatever error the work
-  ///   throws; ``PromiseError/timedOut(_:)`` if it timed out; ``PromiseError/closed`` or
+  ///   throws; ``PromiseError/timedOut(_:)`` if it timed out; ``PromiseError/stillWaiting(_:for:)`` if its turn
+  ///   had not begun in time; ``PromiseError/closed`` or
   ///   ``PromiseError/full(capacity:)`` if it was refused; ``PromiseError/deadlock(_:)`` if called
   ///   in a running step of this manager, which would deadlock.
   nonisolated(nonsending) public func run<Value: Sendable>(
-    _ name: String? = nil, at place: StepPlace = .last,
+    _ name: String? = nil, at place: StepPlace = .last, waitingAtMost: Duration? = nil,
     @_inheritActorContext
     _ operation: @escaping @isolated(any) @Sendable () async throws -> Value
   ) async throws -> Value {
@@ -36,6 +39,8 @@ extension PromiseManager {
       do { return .value(try await operation()) } catch { return .failure(error) }
     }
     let hasTurn = try call.enter(self, at: place)
+    let timer = hasTurn ? nil : limit(call, waitingAtMost: waitingAtMost)
+    defer { timer?.cancel() }
     // Not on an actor's thread: the work belongs to no actor.
     let startsHere = isNonisolated()
     let outcome = await suspended {
@@ -48,7 +53,7 @@ extension PromiseManager {
 
   /// Runs an existing function as a step, and returns its value.
   ///
-  /// Behaves as ``run(_:at:_:)``, at the end of the queue.
+  /// Behaves as ``run(_:at:waitingAtMost:_:)``, at the end of the queue.
   ///
   /// ```swift
   /// let user = try await manager.run(fetchUser)
@@ -56,7 +61,7 @@ extension PromiseManager {
   ///
   /// - Parameter operation: The work.
   /// - Returns: The result of the work.
-  /// - Throws: The errors of ``run(_:at:_:)``.
+  /// - Throws: The errors of ``run(_:at:waitingAtMost:_:)``.
   @_disfavoredOverload
   nonisolated(nonsending) public func run<Value: Sendable>(
     @_inheritActorContext

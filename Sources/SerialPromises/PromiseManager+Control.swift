@@ -123,7 +123,7 @@ extension PromiseManager {
 
   /// Cancels all steps: the waiting steps will not run, and the running step is requested to stop.
   ///
-  /// Spares the running code of ``withTurn(_:at:_:)``, which only its own task cancels. Steps added later
+  /// Spares the running code of ``withTurn(_:at:waitingAtMost:_:)``, which only its own task cancels. Steps added later
   /// run. Takes time proportional to the number of waiting steps.
   ///
   /// ```swift
@@ -151,7 +151,7 @@ extension PromiseManager {
   /// period.
   ///
   /// As with ``StepHandle/cancel(grace:clock:)``, the work of the running step may continue and overlap
-  /// with the next step. Spares the running code of ``withTurn(_:at:_:)``.
+  /// with the next step. Spares the running code of ``withTurn(_:at:waitingAtMost:_:)``.
   ///
   /// ```swift
   /// manager.cancelAll(grace: .seconds(5))

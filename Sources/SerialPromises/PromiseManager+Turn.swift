@@ -34,26 +34,82 @@ extension PromiseManager {
   ///
   /// A turn that throws after its task was canceled is a canceled step, whatever the error.
   ///
-  /// For work that must be cancelable apart from its caller, use ``run(_:at:_:)``.
+  /// With `waitingAtMost`, a caller gives up if its turn has not begun in time, as measured by the manager's
+  /// clock: its step is canceled, and the order of the others does not change. A turn that has been granted is
+  /// not withdrawn, and an idle manager grants it even if that time is zero.
+  ///
+  /// For work that must be cancelable apart from its caller, use ``run(_:at:waitingAtMost:_:)``.
   ///
   /// - Parameters:
   ///   - name: The name in events, errors and diagnostics.
   ///   - place: The place in the queue.
+  ///   - waitingAtMost: The maximum time to wait for the turn; nil means no limit. ``withTurnIfAvailable(_:_:)``
+  ///     does not wait at all.
   ///   - body: The work that must not overlap with another turn or step. It can use values that are
   ///     not `Sendable`.
   /// - Returns: The value of `body`.
   /// - Throws: The error of `body`; `CancellationError` if the task was canceled, or the step by the manager,
   ///   before `body` began; ``PromiseError/timedOut(_:)`` if it exceeded the manager's time limit, whatever `body`
-  ///   threw;
+  ///   threw; ``PromiseError/stillWaiting(_:for:)`` if its turn had not begun in time;
   ///   ``PromiseError/closed`` or ``PromiseError/full(capacity:)`` if it was refused;
   ///   ``PromiseError/deadlock(_:)`` if called in a running step of this manager, which would deadlock.
   @inlinable
   nonisolated(nonsending) public func withTurn<Value, Failure: Error>(
-    _ name: String? = nil, at place: StepPlace = .last,
+    _ name: String? = nil, at place: StepPlace = .last, waitingAtMost: Duration? = nil,
     _ body: nonisolated(nonsending) () async throws(Failure) -> Value
   ) async throws -> Value {
     let turn =
-      if let free = try takeTurn(name) { free } else { try await takeTurn(name, at: place) }
+      if let free = try takeTurn(name) {
+        free
+      } else {
+        try await takeTurn(name, at: place, waitingAtMost: waitingAtMost)
+      }
+    return try await hold(turn, body)
+  }
+
+  /// Runs an existing function exclusively, in the caller's task and on its actor.
+  ///
+  /// Behaves as ``withTurn(_:at:waitingAtMost:_:)``, at the end of the queue.
+  ///
+  /// ```swift
+  /// let user = try await manager.withTurn(fetchUser)
+  /// ```
+  ///
+  /// - Parameter body: The function. It must not overlap with another turn or step.
+  /// - Returns: The value of `body`.
+  /// - Throws: The errors of ``withTurn(_:at:waitingAtMost:_:)``.
+  @_disfavoredOverload
+  nonisolated(nonsending) public func withTurn<Value, Failure: Error>(
+    _ body: nonisolated(nonsending) () async throws(Failure) -> Value
+  ) async throws -> Value {
+    try await withTurn(nil, body)
+  }
+
+  /// Runs a closure exclusively, as ``withTurn(_:at:waitingAtMost:_:)`` does, if it can begin at once.
+  ///
+  /// It can if no step runs or waits, the manager is not paused, and its rate allows it: it overtakes no step.
+  ///
+  /// ```swift
+  /// let isSaved = try await manager.withTurnIfAvailable { try await save(draft) } != nil
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - name: The name in events, errors and diagnostics.
+  ///   - body: The work that must not overlap with another turn or step.
+  /// - Returns: The value of `body`; nil if it was not called, also in a running step of this manager.
+  /// - Throws: The errors of ``withTurn(_:at:waitingAtMost:_:)``, except those of a call that waits.
+  @inlinable
+  nonisolated(nonsending) public func withTurnIfAvailable<Value, Failure: Error>(
+    _ name: String? = nil, _ body: nonisolated(nonsending) () async throws(Failure) -> Value
+  ) async throws -> Value? {
+    guard let turn = try takeTurnIfAvailable(name) else { return nil }
+    return try await hold(turn, body)
+  }
+
+  @inlinable
+  nonisolated(nonsending) func hold<Value, Failure: Error>(
+    _ turn: borrowing TakenTurn, _ body: nonisolated(nonsending) () async throws(Failure) -> Value
+  ) async throws -> Value {
     let value: Value
     do {
       value = try await withMark(turn, body)
@@ -62,24 +118,6 @@ extension PromiseManager {
     }
     try end(turn)
     return value
-  }
-
-  /// Runs an existing function exclusively, in the caller's task and on its actor.
-  ///
-  /// Behaves as ``withTurn(_:at:_:)``, at the end of the queue.
-  ///
-  /// ```swift
-  /// let user = try await manager.withTurn(fetchUser)
-  /// ```
-  ///
-  /// - Parameter body: The function. It must not overlap with another turn or step.
-  /// - Returns: The value of `body`.
-  /// - Throws: The errors of ``withTurn(_:at:_:)``.
-  @_disfavoredOverload
-  nonisolated(nonsending) public func withTurn<Value, Failure: Error>(
-    _ body: nonisolated(nonsending) () async throws(Failure) -> Value
-  ) async throws -> Value {
-    try await withTurn(nil, body)
   }
 
   // Inlined into the caller, whose types it then has: half the time of a turn without contention.
@@ -104,14 +142,27 @@ extension PromiseManager {
     return TakenTurn(id: id, caller: nil)
   }
 
+  /// Takes the turn if it begins at once.
+  @usableFromInline
+  func takeTurnIfAvailable(_ name: String?) throws -> TakenTurn? {
+    if let free = try takeTurn(name) { return free }
+    let caller = Caller(order, name: name)
+    // Before the lock: the clock may be a user's.
+    let time = elapsed
+    guard try caller.enter(self, now: time, if: { $0.isAvailable(at: time) }) else { return nil }
+    return TakenTurn(id: caller.id, caller: caller)
+  }
+
   /// Waits for a turn.
   @usableFromInline
   nonisolated(nonsending) func takeTurn(
-    _ name: String?, at place: StepPlace
+    _ name: String?, at place: StepPlace, waitingAtMost: Duration?
   ) async throws -> TakenTurn {
     if let step = RunningStep.deadlockedStep(order) { throw PromiseError.deadlock(step) }
     let caller = Caller(order, name: name)
     if try !caller.enter(self, at: place) {
+      let timer = limit(caller, waitingAtMost: waitingAtMost)
+      defer { timer?.cancel() }
       let hasTurn = await suspended {
         caller.wait($0)
       } onCancel: {
@@ -120,7 +171,7 @@ extension PromiseManager {
       guard hasTurn, caller.begin() else {
         // Unless it was canceled: a turn that has timed out on the way has not ended.
         order.endTurn(caller.id, CancellationError())
-        throw timeout(of: caller) ?? CancellationError()
+        throw order.withLock({ _ in caller.gaveUp }) ?? timeout(of: caller) ?? CancellationError()
       }
     }
     return TakenTurn(id: caller.id, caller: caller)

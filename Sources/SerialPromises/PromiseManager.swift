@@ -37,6 +37,9 @@ public final class PromiseManager: StepRunner {
   /// Sets the time limit of a step before its work begins.
   let limit: (@Sendable (Locked<SerialOrder>, Int) -> Void)?
 
+  /// Measures how long callers wait.
+  private let clock: any Clock<Duration>
+
   /// Measures the time for the rate.
   private let stopwatch: Stopwatch?
 
@@ -61,7 +64,7 @@ public final class PromiseManager: StepRunner {
   ///     limit.
   ///   - abandoning: Whether the manager continues with the next step after a timeout, although
   ///     **the work of the step may still be running**.
-  ///   - clock: The clock that measures the rate and the time limit.
+  ///   - clock: The clock that measures the rate, the time limit, and how long callers wait.
   ///   - diagnostics: The handler for misuse; nil selects ``DiagnosticHandler/shared``.
   public init(
     on queue: DispatchQueue? = nil, onFailure policy: FailurePolicy = .continue,
@@ -83,6 +86,7 @@ public final class PromiseManager: StepRunner {
     } else {
       limit = nil
     }
+    self.clock = clock
     stopwatch = rate == nil ? nil : Stopwatch(clock)
   }
 
@@ -106,7 +110,7 @@ public final class PromiseManager: StepRunner {
   ///   - timeLimit: The maximum duration of each step, from the start of its turn; nil means no limit.
   ///   - abandoning: Whether the manager continues with the next step after a timeout, although **the work of
   ///     the step may still be running**.
-  ///   - clock: The clock that measures the rate and the time limit.
+  ///   - clock: The clock that measures the rate, the time limit, and how long callers wait.
   ///   - diagnostics: The handler for misuse; nil selects ``DiagnosticHandler/shared``.
   public convenience init(
     _ steps: [any Promisable],
@@ -238,6 +242,18 @@ public final class PromiseManager: StepRunner {
       return StepHandle(record: StepRecord(order, name: name, outcome: .failed(error)), id: 0)
     }
   }
+
+  /// Sets the time after which a caller gives up waiting for its turn.
+  ///
+  /// - Returns: The timer, which the caller retains while it waits.
+  func limit(_ caller: Caller, waitingAtMost limit: Duration?) -> Timer? {
+    guard let limit else { return nil }
+    // A time that the clock cannot measure counts as passed.
+    return Timer(after: limit, on: clock) { _ in caller.giveUp(after: limit) }
+  }
+
+  /// The time since the creation of a manager with a rate.
+  var elapsed: Duration? { stopwatch?.elapsed() }
 
   func report(_ diagnostic: Diagnostic) {
     (diagnostics ?? .shared).report(diagnostic)

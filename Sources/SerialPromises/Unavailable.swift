@@ -103,6 +103,65 @@ extension PromiseManager {
   }
 }
 
+extension PromiseManager {
+  /// Refers to `waitingAtMost`.
+  @available(
+    *, unavailable,
+    message: """
+      a limit on waiting for the turn is 'waitingAtMost:'; a turn that has begun ends only with its code
+      """
+  )
+  @_disfavoredOverload
+  nonisolated(nonsending) public func withTurn<Value>(
+    _ name: String? = nil, at place: StepPlace = .last, timeout: Duration,
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    try await withTurn(name, body)
+  }
+
+  /// Refers to `waitingAtMost` and time limits.
+  @available(
+    *, unavailable,
+    message: """
+      a limit on waiting for the turn is 'waitingAtMost:'; for one on the work, add a promise: \
+      'Promise { … }.timeout(…)'
+      """
+  )
+  @_disfavoredOverload
+  nonisolated(nonsending) public func run<Value: Sendable>(
+    _ name: String? = nil, at place: StepPlace = .last, timeout: Duration,
+    @_inheritActorContext
+    _ operation: @escaping @isolated(any) @Sendable () async throws -> Value
+  ) async throws -> Value {
+    try await run(name, operation)
+  }
+
+  /// Refers to `withTurn`.
+  @available(*, unavailable, renamed: "withTurn(_:at:waitingAtMost:_:)")
+  nonisolated(nonsending) public func withLock<Value>(
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    try await withTurn(body)
+  }
+
+  /// Refers to `timeout` of a step.
+  @available(
+    *, unavailable,
+    message: """
+      a time limit is part of a step: 'add(Step("x") { then in … }.timeout(…))'; or of the manager: \
+      'PromiseManager(timeLimit: …)'
+      """
+  )
+  @_disfavoredOverload
+  @discardableResult
+  public func add(
+    _ name: String? = nil, at place: StepPlace = .last, timeout: Duration,
+    @_inheritActorContext _ handler: @escaping @isolated(any) @Sendable (_ then: Then) -> Void
+  ) -> StepHandle {
+    add(name, at: place, handler)
+  }
+}
+
 extension Step {
   /// Refers to `then` and promises if the closure takes no `then`.
   @available(

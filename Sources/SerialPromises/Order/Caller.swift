@@ -14,6 +14,9 @@ class Caller: StepRecord, @unchecked Sendable {
   /// Whether the turn has begun, and whether the code has.
   private var (hasTurn, hasBegun) = (false, false)
 
+  /// Why the caller has given up waiting, if it has.
+  private(set) var gaveUp: PromiseError?
+
   override var isYetToBegin: Bool { hasTurn && !hasBegun }
   override var isWork: Bool { waiter != nil }
   override var receivesFailures: Bool { true }
@@ -24,11 +27,17 @@ class Caller: StepRecord, @unchecked Sendable {
   /// - Parameters:
   ///   - manager: Runs the steps of the order.
   ///   - place: The place of the step in the queue.
+  ///   - time: The time since the creation of a manager with a rate, if it has been read.
+  ///   - mayEnter: Whether to add the step at all.
   /// - Returns: Whether its turn has begun.
   /// - Throws: Why the step was refused.
-  func enter(_ manager: any StepRunner, at place: StepPlace) throws(PromiseError) -> Bool {
+  func enter(
+    _ manager: any StepRunner, at place: StepPlace = .last, now time: Duration? = nil,
+    if mayEnter: (borrowing SerialOrder) -> Bool = { _ in true }
+  ) throws(PromiseError) -> Bool {
     var turn = SerialOrder.Turn()
     let result = lock.transition { order -> Result<Bool, PromiseError> in
+      guard mayEnter(order) else { return .success(false) }
       var work: Work?
       switch order.add(&work, self, at: place, lock: lock, owner: manager) {
       case .refused(let error): return .failure(error)
@@ -37,7 +46,7 @@ class Caller: StepRecord, @unchecked Sendable {
         // Under the same lock: on an idle manager, the task does not wait.
         // What the addition caused only wakes listeners, so it need not come first.
         if claims {
-          turn = order.next(.none, on: ThreadIdentity())
+          turn = order.next(.none, on: ThreadIdentity(), at: time)
           // The code of a turn follows in this task, without a suspension.
           hasBegun = hasTurn && endsItself
         }
@@ -81,6 +90,16 @@ class Caller: StepRecord, @unchecked Sendable {
   override func ended(_ outcome: StepOutcome) {
     // After the outcome, nothing else uses the continuation.
     waiter.take()?.resume(returning: false)
+  }
+
+  /// Cancels the step if its turn has not begun, because its caller has waited long enough.
+  func giveUp(after limit: Duration) {
+    lock.transition { order in
+      // A turn that was granted is not withdrawn, even if its actor is busy.
+      guard segmentOfWaiting(id) != nil else { return }
+      gaveUp = .stillWaiting(limit, for: order.runningStep)
+      order.cancel(id, self)
+    }
   }
 
   /// Cancels the step after its task was canceled.

@@ -19,6 +19,17 @@ extension SerialOrder {
   /// Whether no step runs or waits.
   var isIdle: Bool { waitingCount == 0 && line.leavingCount == 0 && !isRunning }
 
+  /// Checks whether a step that is added now begins at once, or is refused because the queue is closed.
+  ///
+  /// - Parameter time: The time since the creation of a manager with a rate.
+  /// - Returns: Whether it does not wait.
+  func isAvailable(at time: Duration?) -> Bool {
+    if isClosed { return true }
+    guard case .resting = phase, isIdle, !isPaused else { return false }
+    guard let throttle, let time else { return true }
+    return throttle.delay(at: time) <= .zero
+  }
+
   /// Whether step `id` runs and its `then` has not been called.
   func awaitsThen(_ id: Int) -> Bool {
     if case .running(let step) = phase { !step.isThenCalled && id == queue.first } else { false }

@@ -1,12 +1,13 @@
 /// An error of the library itself, not of the work that it runs.
 ///
 /// The errors of your own work reach you unchanged. A `PromiseError` concerns the queue or the promise. It is
-/// thrown by calls that wait, such as ``PromiseManager/withTurn(_:at:_:)``, ``PromiseManager/run(_:at:_:)`` and
-/// ``Promise/value``, is the error in the ``StepHandle/outcome`` of a step, and is the failure of a promise.
+/// thrown by calls that wait, such as ``PromiseManager/withTurn(_:at:waitingAtMost:_:)``,
+/// ``PromiseManager/run(_:at:waitingAtMost:_:)`` and ``Promise/value``, is the error in the ``StepHandle/outcome`` of a step, and is the failure of a promise.
 ///
-/// Handle the three cases that a correct program can meet. After ``closed``, add no further steps. After
+/// Handle the four cases that a correct program can meet. After ``closed``, add no further steps. After
 /// ``full(capacity:)``, add the step later, or use ``PromiseManager/addWhenRoom(_:_:)``. After ``timedOut(_:)``,
-/// give up or try again; the work itself may still be running.
+/// give up or try again; the work itself may still be running. After ``stillWaiting(_:for:)``, too: the work has
+/// not begun.
 ///
 /// The other cases are mistakes in the program. Their ``description`` says what is wrong and how to fix it:
 /// print the error, and correct the code.
@@ -51,6 +52,12 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The operation did not finish within the given time.
   case timedOut(Duration)
 
+  /// The turn had not begun when the time to wait for it was over: ``PromiseManager/withTurn(_:at:waitingAtMost:_:)``
+  /// or ``PromiseManager/run(_:at:waitingAtMost:_:)`` gave up.
+  ///
+  /// With the step that ran then; nil if none did, for instance because the manager is paused.
+  case stillWaiting(Duration, for: StepIdentity?)
+
   /// What happened, why, and how to fix it.
   public var description: String {
     switch self {
@@ -72,6 +79,9 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
         + "none; or wait after the step, or in a `Task.detached` that the step does not await"
     case .timedOut(let duration):
       "not done within \(duration); the work may still be running, or have ended since"
+    case .stillWaiting(let duration, let step):
+      "gave up after waiting \(duration) for a turn, while \(step.map { "\($0) ran" } ?? "no step ran"); the "
+        + "work has not begun; try again, or wait longer"
     }
   }
 }

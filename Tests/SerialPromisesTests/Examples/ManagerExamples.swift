@@ -28,6 +28,54 @@ struct ManagerExamples: StandIns {
     try await handle.outcome.get()
   }
 
+  // Fails if a step is lost, or the setting is not passed on.
+  @Test("several steps at once, and a manager that is created with them")
+  func several() async throws {
+    do {
+      let manager = PromiseManager()
+      let page = Promise { try await load(url) }
+      let photo = Step("photo") { then in upload(file) { then($0) } }
+      let handles = manager.add(contentsOf: [page, photo])
+      await manager.idle()
+      #expect(handles.map(\.id) == [1, 2])
+      #expect(log.removeAll() == ["upload photo"])
+      #expect(text(page.state) == "text of page")
+    }
+    let login = Step("login") { then in download { then() } }
+    let page = Promise { try await load(url) }
+    let manager = PromiseManager([login, page], onFailure: .stop)
+    await manager.idle()
+    #expect(log.all == ["download"])
+    #expect(text(page.state) == "text of page")
+  }
+
+  // Fails if a request that was replaced is sent, or the latest one is not.
+  @Test("the latest of the requests that wait replaces the one before")
+  func replacing() async throws {
+    let manager = PromiseManager()
+    manager.pause()
+    // What is typed into a search field: of the requests that wait, only the latest one matters.
+    var latest: StepHandle?
+    for text in ["s", "sw", "swift"] {
+      let page = Promise { try await load(text) }
+      latest = manager.add(page, at: latest.map { .replacing($0) } ?? .last)
+    }
+    #expect(manager.waitingCount == 1)
+    manager.resume()
+    try await latest?.outcome.get()
+    #expect(latest?.id == 3)
+  }
+
+  // Fails if the turn is not taken on an idle manager.
+  @Test("a turn only if it begins at once")
+  func available() async throws {
+    let manager = PromiseManager()
+    let draft = "draft"
+    @Sendable func save(_ draft: String) async throws { show(draft) }
+    let isSaved = try await manager.withTurnIfAvailable { try await save(draft) } != nil
+    #expect(isSaved && log.all == ["draft"])
+  }
+
   // Fails if a step is not added at its position.
   @Test("a step's place in the queue")
   func places() async throws {

@@ -33,11 +33,15 @@ struct OtherQueuesExamples: StandIns {
     #expect(try await both.value == ["text of page", "text of page"])
     let step = Step { then in then() }
     let steps: [any Promisable] = [step, fetch(url)]
-    for step in steps { manager.add(step) }
+    manager.add(contentsOf: steps)
     let handle = manager.add(Promise { try await load(url) }.retry(3))
     try await handle.outcome.get()
     await manager.idle()
     #expect(manager.progress == 1)
+    manager.add(step, at: .replacing(handle))
+    #expect(try await manager.withTurnIfAvailable { try await load(url) } == "text of page")
+    let limited = try await manager.withTurn(waitingAtMost: .seconds(2)) { try await load(url) }
+    #expect(limited == "text of page")
     #expect(log.all.first == "page" && log.all.contains("computed"))
   }
 

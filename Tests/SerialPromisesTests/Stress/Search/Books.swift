@@ -233,6 +233,12 @@ struct Books {
     known[step] = ending
   }
 
+  /// The steps whose callers gave up waiting.
+  private var givenUp: Set<Int> = []
+
+  /// Records that the caller of a step gave up waiting for its turn.
+  mutating func gaveUp(_ step: Int) { givenUp.insert(step) }
+
   /// The listeners that have not been called, for a message.
   var waiting: [String] {
     listeners.filter { $0.count == 0 }.map { "\($0.name) of step \($0.step)" }
@@ -256,6 +262,9 @@ struct Books {
     let isSwept = facts.mayBeSwept[step] && !hasBegun[step]
     if outcome == .cancelled, !facts.mayBeCancelled[step], !isSwept {
       report(.uncaused, end(of: step, outcome))
+    }
+    if givenUp.contains(step), hasBegun[step] {
+      report(.late, "step \(step), whose caller gave up waiting for its turn")
     }
     if failingAfterCancel.contains(step), outcome ?? known[step] == .failed {
       report(.policy, "step \(step), which failed after it was canceled")

@@ -83,6 +83,12 @@ struct StepPlan: Sendable {
 
   /// Whether a task adds it when there is room.
   var waitsForRoom = false
+
+  /// How long the caller of a turn or `run` waits, in milliseconds; nil if it does not give up.
+  var patience: Int?
+
+  /// Whether the caller of a turn takes it only if it is available.
+  var isOnlyIfAvailable = false
 }
 
 /// A place in the queue.
@@ -335,6 +341,9 @@ struct Facts: Sendable {
       }
     }
     for case .move(let step, _) in scenario.lanes.flatMap(\.actions) { rank[step] = nil }
+    for (number, step) in steps.enumerated() where step.patience != nil || step.isOnlyIfAvailable {
+      mayBeCancelled[number] = true
+    }
     for case .replacing(let step) in steps.compactMap(\.place) { mayBeSwept[step] = true }
     // Only its own code ends a turn.
     for (number, step) in steps.enumerated() {

@@ -189,6 +189,8 @@ struct ScenarioGenerator {
       let isTurn = chance(50)
       let plan = asynchronous(step, PieceFacts(path: isTurn ? " in a turn" : " in run"))
       scenario.steps[step].form = isTurn ? .turn(plan) : .run(plan)
+      if features.limits, chance(40) { scenario.steps[step].patience = pick([0, 50, 200]) }
+      if isTurn, features.limits, chance(20) { scenario.steps[step].isOnlyIfAvailable = true }
     } else {
       scenario.steps[step].form = closureStep(step)
     }

@@ -268,6 +268,7 @@ extension World {
         } catch {
           switch error {
           case PromiseError.closed, PromiseError.full: change(number) { $0.isRefused = true }
+          case PromiseError.stillWaiting: books.withLock { $0.gaveUp(number) }
           default: break
           }
           notify(listener, Ending(error))
@@ -340,10 +341,16 @@ extension WorkPiece {
     _ plan: AsyncPlan, on manager: PromiseManager, at place: StepPlace, isTurn: Bool,
     _ isolation: isolated (any Actor)?
   ) async throws {
-    if isTurn {
-      _ = try await manager.withTurn(at: place) { try await perform(plan) }
+    let stepPlan = world.scenario.steps[step]
+    let patience = stepPlan.patience.map { Duration.milliseconds($0) }
+    if stepPlan.isOnlyIfAvailable {
+      let result = try await manager.withTurnIfAvailable { try await perform(plan) }
+      if result != nil { return }
+      throw PromiseError.stillWaiting(.zero, for: nil)
+    } else if isTurn {
+      _ = try await manager.withTurn(at: place, waitingAtMost: patience) { try await perform(plan) }
     } else {
-      _ = try await manager.run(at: place) {
+      _ = try await manager.run(at: place, waitingAtMost: patience) {
         // Captured, so that this closure has its isolation.
         _ = isolation
         return try await self.perform(plan)

@@ -237,6 +237,8 @@ extension Ending {
     switch error {
     case is CancellationError: self = .cancelled
     case PromiseError.timedOut: self = .timedOut
+    // The step is canceled.
+    case PromiseError.stillWaiting: self = .cancelled
     default: self = .failed
     }
   }

@@ -1,0 +1,259 @@
+import TestSupport
+import Testing
+
+@testable import SerialPromises
+
+/// Callers that limit how long they wait for their turn, or do not wait.
+struct WaitingAtMostTests {
+  private let clock = ManualClock()
+  private let log = Log<String>()
+  private let taken = Taken()
+  private let reports = Reports()
+
+  /// Takes a turn, or runs work, that waits at most a second.
+  private func wait(_ name: String, on manager: PromiseManager, isTurn: Bool) async throws {
+    if isTurn {
+      try await manager.withTurn(name, waitingAtMost: .seconds(1)) { log.append(name) }
+    } else {
+      try await manager.run(name, waitingAtMost: .seconds(1)) { [log] in log.append(name) }
+    }
+  }
+
+  // MARK: A limit
+
+  // Fails if the caller waits on, its step stays in the queue, or the others change places.
+  @Test(
+    "a caller whose turn does not begin in time gives up, and leaves no trace",
+    arguments: [true, false])
+  func givesUp(isTurn: Bool) async throws {
+    let manager = PromiseManager(clock: clock)
+    manager.add("slow", taken.handler)
+    manager.add("a", log.appending("a"))
+    let caller = Task { try await wait("late", on: manager, isTurn: isTurn) }
+    await manager.waiting(2)
+    manager.add("b", log.appending("b"))
+    await clock.waitForSleeper()
+    clock.advance(by: .milliseconds(999))
+    #expect(manager.waitingCount == 3)
+    clock.advance(by: .milliseconds(1))
+    let step = try #require(manager.runningStep)
+    await #expect(throws: PromiseError.stillWaiting(.seconds(1), for: step)) {
+      try await caller.value
+    }
+    #expect(manager.waitingCount == 2)
+    taken.call()
+    await manager.idle()
+    #expect(log.all == ["a", "b"])
+    #expect(
+      "\(PromiseError.stillWaiting(.seconds(1), for: step))".contains("while step \"slow\" ran"))
+  }
+
+  // Fails if the error names a step, or the caller does not wait for a paused manager.
+  @Test("a caller of a paused manager gives up, too", arguments: [true, false])
+  func paused(isTurn: Bool) async throws {
+    let manager = PromiseManager(clock: clock)
+    manager.pause()
+    let caller = Task { try await wait("late", on: manager, isTurn: isTurn) }
+    await clock.waitForSleeper()
+    clock.advance(by: .seconds(1))
+    await #expect(throws: PromiseError.stillWaiting(.seconds(1), for: nil)) {
+      try await caller.value
+    }
+    #expect(manager.isIdle)
+  }
+
+  // Fails if the limit ends a turn that was granted.
+  @Test("a turn that begins in time lasts as long as its code", arguments: [true, false])
+  func granted(isTurn: Bool) async throws {
+    let (manager, log, clock, gate) = (PromiseManager(clock: clock), log, clock, Gate())
+    manager.add(taken.handler)
+    let body: @Sendable () async -> Void = {
+      gate.open()
+      clock.advance(by: .seconds(5))
+      await Task.yield()
+      log.append("canceled \(Task.isCancelled)")
+    }
+    let caller = Task {
+      if isTurn {
+        try await manager.withTurn(waitingAtMost: .seconds(1), body)
+      } else {
+        try await manager.run(waitingAtMost: .seconds(1), body)
+      }
+    }
+    await clock.waitForSleeper()
+    taken.call()
+    try await caller.value
+    #expect(log.all == ["canceled false"])
+    await manager.idle()
+  }
+
+  // Fails if the turn of a busy actor is withdrawn after it was granted.
+  @Test("a turn that was granted to a task of a busy actor is not withdrawn")
+  @MainActor
+  func busyActor() async throws {
+    let manager = PromiseManager(clock: clock)
+    manager.add(taken.handler)
+    let caller = Task { try await manager.withTurn(waitingAtMost: .seconds(1)) { "here" } }
+    await clock.waitForSleeper()
+    // No suspension until the limit has passed: the task cannot begin its code.
+    taken.call()
+    clock.advance(by: .seconds(2))
+    #expect(manager.runningStep != nil)
+    #expect(try await caller.value == "here")
+  }
+
+  // Fails if an idle manager lets a caller wait.
+  @Test("on an idle manager, a limit of zero is enough", arguments: [true, false])
+  func zero(isNamed: Bool) async throws {
+    let manager = PromiseManager()
+    let name = isNamed ? "named" : nil
+    #expect(try await manager.withTurn(name, waitingAtMost: .zero) { 1 } == 1)
+    #expect(try await manager.run(name, waitingAtMost: .seconds(-1)) { 2 } == 2)
+  }
+
+  // Fails if a canceled caller throws that it gave up, or waits for the clock.
+  @Test("a caller that is canceled before throws a CancellationError", arguments: [true, false])
+  func canceled(isTurn: Bool) async throws {
+    let manager = PromiseManager(clock: clock)
+    manager.add(taken.handler)
+    let caller = Task { try await wait("late", on: manager, isTurn: isTurn) }
+    await clock.waitForSleeper()
+    caller.cancel()
+    await #expect(throws: CancellationError.self) { try await caller.value }
+    taken.call()
+    await manager.idle()
+  }
+
+  // Fails if the step's outcome, or its event, is other than that of a canceled step.
+  @Test("the step of a caller that gave up is canceled, with one event")
+  func event() async throws {
+    let manager = PromiseManager(clock: clock)
+    var events = manager.events().makeAsyncIterator()
+    manager.add("slow", taken.handler)
+    let caller = Task { try await wait("late", on: manager, isTurn: true) }
+    await clock.waitForSleeper()
+    clock.advance(by: .seconds(1))
+    await #expect(throws: PromiseError.self) { try await caller.value }
+    taken.call()
+    var texts: [String] = []
+    while let event = await events.next() {
+      texts.append("\(event)")
+      if case .idle = event { break }
+    }
+    #expect(texts.count { $0.contains("late") && $0.contains("cancelled") } == 1)
+  }
+
+  // Fails if a caller both gives up and has its turn, or neither.
+  @Test(
+    "a caller either gives up or has its turn, when both happen at once", arguments: [true, false])
+  func race(isTurn: Bool) async {
+    let (begun, gaveUp, rounds) = (Locked(0), Locked(0), isLong ? 20_000 : 100 / ease)
+    for _ in 1...rounds {
+      let (clock, taken) = (ManualClock(), Taken())
+      let manager = PromiseManager(clock: clock)
+      manager.add(taken.handler)
+      let caller = Task {
+        do {
+          if isTurn {
+            try await manager.withTurn(waitingAtMost: .seconds(1)) { _ = begun.next() }
+          } else {
+            try await manager.run(waitingAtMost: .seconds(1)) { _ = begun.next() }
+          }
+        } catch PromiseError.stillWaiting {
+          _ = gaveUp.next()
+        }
+      }
+      await clock.waitForSleeper()
+      async let passes: Void = onNewThread { clock.advance(by: .seconds(1)) }
+      taken.call()
+      await passes
+      await #expect(throws: Never.self) { try await caller.value }
+      await manager.idle()
+    }
+    #expect(begun.withLock { $0 } + gaveUp.withLock { $0 } == rounds)
+  }
+
+  // MARK: Only if it is free
+
+  // Fails if the turn is taken although something runs, waits or is paused, or not taken although nothing does.
+  @Test(
+    "a turn is available only if nothing runs or waits, and the manager is not paused",
+    arguments: [nil, "named"])
+  func available(name: String?) async throws {
+    let manager = PromiseManager()
+    #expect(try await manager.withTurnIfAvailable(name) { 1 } == 1)
+    manager.add(taken.handler)
+    #expect(try await manager.withTurnIfAvailable(name) { 2 } == nil)
+    taken.call()
+    await manager.idle()
+    manager.pause()
+    #expect(try await manager.withTurnIfAvailable(name) { 3 } == nil)
+    let waiting = manager.add(log.appending("x"))
+    #expect(try await manager.withTurnIfAvailable(name) { 4 } == nil)
+    waiting.cancel()
+    manager.resume()
+    #expect(try await manager.withTurnIfAvailable(name) { 5 } == 5)
+    #expect(manager.isIdle)
+  }
+
+  // Fails if a call inside a turn waits for it, or reports a deadlock.
+  @Test("inside a turn of the same manager, it is nil")
+  func nested() async throws {
+    let manager = PromiseManager()
+    let inner = try await manager.withTurn { try await manager.withTurnIfAvailable { 1 } }
+    #expect(inner == nil)
+    let outer = try await manager.withTurnIfAvailable {
+      try await manager.withTurnIfAvailable { 1 }
+    }
+    #expect(outer == .some(nil))
+  }
+
+  // Fails if a closed manager is taken for a busy one, or a canceled task begins a turn.
+  @Test("a closed manager throws, also while a step runs, and so does a canceled task")
+  func refused() async throws {
+    let manager = PromiseManager()
+    manager.add(taken.handler)
+    manager.close()
+    await #expect(throws: PromiseError.closed) { try await manager.withTurnIfAvailable {} }
+    taken.call()
+    await manager.idle()
+    await #expect(throws: PromiseError.closed) { try await manager.withTurnIfAvailable {} }
+    let gate = Gate()
+    let task = Task {
+      await gate.passed()
+      return try await PromiseManager().withTurnIfAvailable { 1 }
+    }
+    task.cancel()
+    gate.open()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  // Fails if the rate is not checked, or a turn that it forbids enters the queue.
+  @Test("a turn that the rate does not allow yet is not available")
+  func rate() async throws {
+    let manager = PromiseManager(rate: Rate(1, per: .seconds(1)), clock: clock)
+    #expect(try await manager.withTurnIfAvailable { 1 } == 1)
+    #expect(try await manager.withTurnIfAvailable { 2 } == nil)
+    #expect(manager.waitingCount == 0)
+    clock.advance(by: .seconds(1))
+    #expect(try await manager.withTurnIfAvailable { 3 } == 3)
+    #expect(try await manager.withTurnIfAvailable { 4 } == nil)
+  }
+
+  // Fails if the code throws another error, or the turn does not end with it.
+  @Test("the error of the code is thrown, and the time limit of the manager applies")
+  func ends() async throws {
+    let manager = PromiseManager(
+      timeLimit: .seconds(1), clock: clock, diagnostics: reports.place)
+    await #expect(throws: Failed.self) { try await manager.withTurnIfAvailable { throw Failed() } }
+    let (clock, reports) = (clock, reports)
+    await #expect(throws: PromiseError.timedOut(.seconds(1))) {
+      try await manager.withTurnIfAvailable {
+        await clock.waitForSleeper()
+        clock.advance(by: .seconds(1))
+        while reports.all.isEmpty { await Task.yield() }
+      }
+    }
+    #expect(manager.isIdle)
+  }
+}
