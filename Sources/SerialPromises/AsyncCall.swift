@@ -4,7 +4,7 @@
 ///
 /// Sendable because mutable state is accessed only under the lock of the order, and the effects by the
 /// thread that ends the step. Type-erased for the same reason as the implementation of promises.
-final class AsyncCall: Caller, CancellableWork, @unchecked Sendable {
+final class AsyncCall: Caller, Worker, @unchecked Sendable {
   /// Runs on the executor of its caller, so that only the user's function checks for a change.
   typealias Operation = nonisolated(nonsending) @Sendable () async -> Outcome
 
@@ -17,11 +17,12 @@ final class AsyncCall: Caller, CancellableWork, @unchecked Sendable {
   }
 
   private let operation: Operation
+  /// The priority of the task that adds the step, which is that of the work.
+  private let priority = Task.currentPriority
 
   // Not parts of one structure: an access to a part of it is one to the whole. Unchecked because of the
   // lock: no user code runs while it is held.
   private var receiver: Receiver?
-  private var task = CancellableTask()
   /// What the work has returned.
   private var result: Outcome?
 
@@ -46,10 +47,11 @@ final class AsyncCall: Caller, CancellableWork, @unchecked Sendable {
   ///   - startsHere: Whether the work may begin on this thread.
   ///   - continuation: Resumed once, when the step has ended.
   func run(hasTurn: Bool, startsHere: Bool, _ continuation: UnsafeContinuation<Outcome, Never>) {
-    let over = lock.withLock { _ -> Outcome? in
+    let over = lock.transition { order -> Outcome? in
       // Not after the end, which reads it without the lock.
       guard let outcome else {
         receiver = .caller(continuation)
+        order.wait(for: self, at: priority.rawValue)
         return nil
       }
       return self.outcome(outcome)
@@ -70,14 +72,23 @@ final class AsyncCall: Caller, CancellableWork, @unchecked Sendable {
     // The task inherits the mark. In the task, it would take an asynchronous function and its changes of
     // executors.
     RunningStep.local.withValue(mark) {
-      // The current priority, because a task inherits its creator's without an escalation.
-      let priority = Task.currentPriority
+      // Given, because a task inherits its creator's without an escalation.
       if startsHere || !hasTurn {
         Task.startingHere(priority, inContext: true) { await self.work(hasTurn: hasTurn) }
       } else {
         Task(priority: priority) { await self.work(hasTurn: hasTurn) }
       }
     }
+  }
+
+  // A task that waits for the work, also while its step waits, and also through a promise.
+  override func escalate(to priority: TaskPriority) {
+    lock.transition { $0.wait(for: self, at: priority.rawValue) }
+    raise(to: priority)
+  }
+
+  override func raise(to priority: TaskPriority) {
+    if priority > self.priority { super.raise(to: priority) }
   }
 
   nonisolated(nonsending) private func work(hasTurn: Bool) async {
@@ -95,10 +106,6 @@ final class AsyncCall: Caller, CancellableWork, @unchecked Sendable {
   /// Runs the work on its actor, unless it was canceled or has timed out on the way.
   private func begin(on isolation: isolated (any Actor)?) async -> Outcome {
     begin() ? await operation() : .failure(CancellationError())
-  }
-
-  func withTask<Result>(_ body: (inout CancellableTask) -> Result) -> Result {
-    lock.withLock { _ in body(&task) }
   }
 
   override var isWork: Bool { true }

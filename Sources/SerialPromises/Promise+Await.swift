@@ -23,8 +23,11 @@ extension Promise {
       let awaiter = Awaiter(core)
       let outcome = await suspended {
         awaiter.wait($0)
+        core.escalate(to: Task.currentPriority)
       } onCancel: {
         awaiter.stop()
+      } onEscalation: {
+        core.escalate(to: $0)
       }
       return try outcome.get()
     }

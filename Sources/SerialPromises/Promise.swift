@@ -162,14 +162,18 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
       runsOnMainQueue: MainQueue.is(operation.isolation))
     self.init(cold: traits) { deferred in
       // Registered before the work starts, so that code started by the work can cancel the promise.
-      let running = Locked<Task<Void, Never>?>(nil)
-      deferred.onCancel { running.withLock { $0 }?.cancel() }
+      let running = WorkTask()
+      deferred.onCancel { running.task?.cancel() }
       let task = Task {
         do { deferred.tryFulfill(try await operation()) } catch { deferred.tryFail(error) }
       }
-      running.withLock { $0 = task }
+      running.begin(task)
       // If the promise was canceled in between, the cancellation found no task.
-      if deferred.wasCancelled { task.cancel() }
+      let (wasCancelled, priority) = deferred.core.withLock {
+        ($0.wasCancelled, $0.work(in: running))
+      }
+      if wasCancelled { task.cancel() }
+      if priority > 0 { task.raise(to: TaskPriority(rawValue: priority)) }
     }
   }
 
@@ -278,6 +282,18 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   public func cancel() -> Bool {
     core.cancel()
   }
+}
+
+/// The task of a promise's asynchronous work.
+private final class WorkTask: Worker {
+  private let state = Locked<Task<Void, Never>?>(nil)
+
+  /// The task; nil before it is made.
+  var task: Task<Void, Never>? { state.withLock { $0 } }
+
+  func begin(_ task: Task<Void, Never>) { state.withLock { $0 = task } }
+
+  func escalate(to priority: TaskPriority) { task?.raise(to: priority) }
 }
 
 // The bodies of a promise, and the same of any isolation. `unisolated` would pass the first in a general form,

@@ -3,8 +3,8 @@ import Dispatch
 extension PromiseManager {
   /// Runs asynchronous work as a step, and returns its value.
   ///
-  /// The work runs in a task of its own, with the task-local values of the calling task and its priority at the
-  /// call, and on the actor of its closure. Canceling the calling task cancels the step: a waiting step will
+  /// The work runs in a task of its own, with the task-local values of the calling task, its priority
+  /// (<doc:LifeOfAStep#Priorities>), and on the actor of its closure. Canceling the calling task cancels the step: a waiting step will
   /// not run, even if its turn has begun but its actor is busy, and a running step's task is canceled. If the
   /// calling task is already canceled, no step is added.
   ///
@@ -47,6 +47,8 @@ extension PromiseManager {
       call.run(hasTurn: hasTurn, startsHere: startsHere, $0)
     } onCancel: {
       call.cancel()
+    } onEscalation: {
+      call.escalate(to: $0)
     }
     return try outcome.get()
   }
@@ -96,8 +98,11 @@ extension PromiseManager {
       when(condition, ticket) { continuation.resume() }
       // The task may have been canceled before the ticket was stored.
       if Task.isCancelled { withdraw(ticket) }
+      raise(ticket, to: Task.currentPriority)
     } onCancel: {
       withdraw(ticket)
+    } onEscalation: {
+      raise(ticket, to: $0)
     }
   }
 
@@ -159,6 +164,13 @@ extension PromiseManager {
       return false
     }
     if holds { wake() }
+  }
+
+  private func raise(_ ticket: Locked<Waiters.Ticket?>, to priority: TaskPriority) {
+    guard let ticket = ticket.withLock({ $0 }) else { return }
+    order.transition { order in
+      order.raisingRunning { $0.line.waiters.raise(ticket, to: priority.rawValue) }
+    }
   }
 
   private func withdraw(_ ticket: Locked<Waiters.Ticket?>) {
@@ -243,12 +255,22 @@ extension PromiseManager {
       park(step, handle) { continuation.resume(returning: $0) }
       // The task may have been canceled before the handle was stored.
       if Task.isCancelled { unpark(handle) }
+      raise(handle, to: Task.currentPriority)
     } onCancel: {
       unpark(handle)
+    } onEscalation: {
+      raise(handle, to: $0)
     }
     let hasRoom = try result.get()
     guard hasRoom, let handle = handle.withLock({ $0 }) else { throw CancellationError() }
     return handle
+  }
+
+  private func raise(_ handle: Locked<StepHandle?>, to priority: TaskPriority) {
+    guard let handle = handle.withLock({ $0 }) else { return }
+    order.transition { order in
+      order.raisingRunning { $0.line.raiseAdder(of: handle.id, to: priority.rawValue) }
+    }
   }
 
   /// Removes the step of a canceled adder, unless there was room for it.

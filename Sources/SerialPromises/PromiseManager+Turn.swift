@@ -24,6 +24,9 @@ extension PromiseManager {
   /// The turn is a step among the others, with a place, a name, events, and the manager's capacity, rate and
   /// failure policy. If the manager is idle, `body` begins without suspending.
   ///
+  /// While a task with a higher priority waits behind it, the turn's task has that priority; see
+  /// <doc:LifeOfAStep#Priorities>.
+  ///
   /// A turn that waited counts as running when its task is resumed, even if its actor is busy: no other
   /// step overtakes it. If it is canceled or times out before `body` begins there, `body` never begins.
   ///
@@ -114,9 +117,9 @@ extension PromiseManager {
     do {
       value = try await withMark(turn, body)
     } catch {
-      throw end(turn, error) ?? error
+      throw await end(turn, error) ?? error
     }
-    try end(turn)
+    if !endAtOnce(turn), let error = await end(turn, nil) { throw error }
     return value
   }
 
@@ -137,8 +140,9 @@ extension PromiseManager {
   @usableFromInline
   func takeTurn(_ name: String?) throws -> TakenTurn? {
     try Task.checkCancellation()
-    guard name == nil, limit == nil, let id = order.transition({ $0.grantAtOnce(order) })
-    else { return nil }
+    guard name == nil, limit == nil else { return nil }
+    let task = UnownedTask.current
+    guard let id = order.transition({ $0.grantAtOnce(order, to: task) }) else { return nil }
     return TakenTurn(id: id, caller: nil)
   }
 
@@ -164,13 +168,17 @@ extension PromiseManager {
       let timer = limit(caller, waitingAtMost: waitingAtMost)
       defer { timer?.cancel() }
       let hasTurn = await suspended {
-        caller.wait($0)
+        caller.wait($0, at: Task.currentPriority.rawValue)
       } onCancel: {
         caller.cancel()
+      } onEscalation: {
+        caller.escalate(to: $0)
       }
       guard hasTurn, caller.begin() else {
+        let isUsed = caller.leaveTask()
         // Unless it was canceled: a turn that has timed out on the way has not ended.
         order.endTurn(caller.id, CancellationError())
+        if isUsed { await caller.othersToLeave() }
         throw order.withLock({ _ in caller.gaveUp }) ?? timeout(of: caller) ?? CancellationError()
       }
     }
@@ -183,11 +191,10 @@ extension PromiseManager {
     RunningStep(lock: order, id: turn.id, outer: RunningStep.running(RunningStep.current))
   }
 
-  /// Ends the turn of code that succeeded.
+  /// Ends the turn of code that succeeded, if nothing follows.
   @usableFromInline
-  func end(_ turn: borrowing TakenTurn) throws {
-    if turn.caller == nil, order.withLock({ $0.endGranted(turn.id) }) { return }
-    if let error = end(turn, nil) { throw error }
+  func endAtOnce(_ turn: borrowing TakenTurn) -> Bool {
+    turn.caller == nil && order.withLock { $0.endGranted(turn.id) }
   }
 
   /// The error of a step that has timed out.
@@ -199,9 +206,15 @@ extension PromiseManager {
 
   /// - Returns: The error of a step that has timed out.
   @usableFromInline
-  func end(_ turn: borrowing TakenTurn, _ error: (any Error)?) -> (any Error)? {
+  nonisolated(nonsending) func end(
+    _ turn: borrowing TakenTurn, _ error: (any Error)?
+  ) async -> (any Error)? {
     let isCancellation = error != nil && Task.isCancelled
+    let caller = turn.caller ?? order.withLock { $0.leaveAtOnce(turn.id) }
+    let isUsed = caller?.leaveTask() == true
     order.endTurn(turn.id, error, isCancellation: isCancellation, of: self)
+    // Another thread is raising its priority.
+    if isUsed { await caller?.othersToLeave() }
     return turn.caller.flatMap(timeout)
   }
 }

@@ -46,8 +46,8 @@ extension PromiseManager {
   /// promise cancels the step: a waiting step will not run, and a running step's task is canceled.
   /// The promise is settled together with the step: when the manager is idle, it has its outcome.
   /// Only if it is canceled itself while the work runs does it fail before, immediately; the step ends
-  /// when the work has ended (<doc:Cancellation#Steps>). The work has the priority and the task-local
-  /// values of the calling code.
+  /// when the work has ended (<doc:Cancellation#Steps>). The work has the task-local values of the calling code, and
+  /// its priority, or that of tasks that wait for it (<doc:LifeOfAStep#Priorities>).
   ///
   /// ```swift
   /// manager.enqueue("save") { try await save(draft) }
@@ -92,6 +92,7 @@ extension PromiseManager {
       result.settle(.failure(error), by: .adopted)
     }
     result.onCancel { call.cancel() }
+    _ = result.withLock { $0.work(in: call) }
     return Promise(hot: result)
   }
 
@@ -267,9 +268,23 @@ final class PromiseStepRecord: StepRecord, @unchecked Sendable {
     }
     // Not before: a refused promise does not change. If the step has begun, it has reserved the
     // promise itself.
-    core.withLock { $0.reserve(for: lock) }
+    let priority = core.withLock { settlement in
+      settlement.reserve(for: lock)
+      return settlement.priority
+    }
+    // Awaited before it was added.
+    if priority > 0 { escalate(to: TaskPriority(rawValue: priority)) }
     // If the promise was canceled before the step was added, the cancellation found no step.
     if core.withLock({ $0.isCancellation }) { cancelStep() }
+  }
+
+  /// Records that a task of this priority awaits the promise.
+  fileprivate func escalate(to priority: TaskPriority) {
+    lock.transition { $0.wait(for: self, at: priority.rawValue) }
+  }
+
+  override func raise(to priority: TaskPriority) {
+    lock.withLock { _ in promise }?.core.escalate(to: priority)
   }
 
   fileprivate func cancelStep() {
@@ -331,10 +346,13 @@ private final class Reservation: Reaction {
   }
 
   override var handlesFailures: Bool { false }
+  override var role: Role { .reservation }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     if source.withLock({ $0.isCancellation }) { record.cancelStep() }
   }
+
+  override func escalateStep(to priority: TaskPriority) { record.escalate(to: priority) }
 }
 
 /// Records the end of a step when its promise is settled.

@@ -167,6 +167,7 @@ private final class Pull<Value: Sendable, Item: Sendable>: Junction, Sendable {
     // If pulling stopped while the sequence made the promise, or before it was attached, it never
     // starts.
     if state.withLock({ $0.end == nil }) {
+      promise.core.escalate(to: deferred.core.withLock { $0.priority })
       promise.core.demand(in: scopes)
       if let step = promise.core.deadlockedStep(in: scopes) {
         fail(PromiseError.deadlock(step), at: reaction.index)

@@ -1,7 +1,7 @@
 /// A step that is code in a task: the task waits for its turn, and ends it.
 ///
 /// The record of its step, so that a waiting caller needs no closure, handler or `then`.
-class Caller: StepRecord, @unchecked Sendable {
+class Caller: StepRecord, CancellableWork, @unchecked Sendable {
   // Sendable as its superclass: mutable state is accessed only under the lock.
 
   /// The number of the step; 0 before its addition.
@@ -13,6 +13,17 @@ class Caller: StepRecord, @unchecked Sendable {
 
   /// Whether the turn has begun, and whether the code has.
   private var (hasTurn, hasBegun) = (false, false)
+
+  // Not parts of one structure: an access to a part of it is one to the whole. Unchecked because of the
+  // lock: no user code runs while it is held.
+  private var task = CancellableTask()
+
+  /// Creates the record of a turn that began at once, in a task that has not ended.
+  convenience init(_ lock: Locked<SerialOrder>, atOnce id: Int, _ task: UnownedTask) {
+    self.init(lock)
+    (self.id, hasTurn, hasBegun) = (id, true, true)
+    self.task.task = task.unsafeTask
+  }
 
   /// Why the caller has given up waiting, if it has.
   private(set) var gaveUp: PromiseError?
@@ -36,6 +47,8 @@ class Caller: StepRecord, @unchecked Sendable {
     if mayEnter: (borrowing SerialOrder) -> Bool = { _ in true }
   ) throws(PromiseError) -> Bool {
     var turn = SerialOrder.Turn()
+    // Of a turn, until it ends.
+    let own = endsItself ? UnownedTask.current : nil
     let result = lock.transition { order -> Result<Bool, PromiseError> in
       guard mayEnter(order) else { return .success(false) }
       var work: Work?
@@ -43,6 +56,7 @@ class Caller: StepRecord, @unchecked Sendable {
       case .refused(let error): return .failure(error)
       case .entered(_, let id, let claims):
         self.id = id
+        task.task = own?.unsafeTask
         // Under the same lock: on an idle manager, the task does not wait.
         // What the addition caused only wakes listeners, so it need not come first.
         if claims {
@@ -59,15 +73,31 @@ class Caller: StepRecord, @unchecked Sendable {
   }
 
   /// Resumes the continuation when the turn begins, with true, or when the step has ended before.
-  func wait(_ continuation: UnsafeContinuation<Bool, Never>) {
-    let known = lock.withLock { _ -> Bool? in
+  ///
+  /// - Parameters:
+  ///   - continuation: The continuation of a task.
+  ///   - priority: The priority with which that waits; 0 if others wait for it.
+  func wait(_ continuation: UnsafeContinuation<Bool, Never>, at priority: UInt8 = 0) {
+    let known = lock.transition { order -> Bool? in
       // Before the outcome: a step that has begun may have timed out, and still ends its turn.
       if hasTurn { return true }
       if outcome != nil { return false }
       waiter = continuation
+      order.wait(for: self, at: priority)
       return nil
     }
     if let known { continuation.resume(returning: known) }
+  }
+
+  /// Records that the priority of a task that waits for the turn was raised.
+  func escalate(to priority: TaskPriority) {
+    lock.transition { if !hasTurn { $0.wait(for: self, at: priority.rawValue) } }
+  }
+
+  override func raise(to priority: TaskPriority) { raiseTask(to: priority) }
+
+  final func withTask<Result>(_ body: (inout CancellableTask) -> Result) -> Result {
+    lock.withLock { _ in body(&task) }
   }
 
   override func takeWaiter() -> UnsafeContinuation<Bool, Never>? {

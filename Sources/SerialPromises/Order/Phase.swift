@@ -80,6 +80,9 @@ extension SerialOrder {
 
     var progress = Progress()
 
+    /// The record of a step that has timed out and still runs, whose slot has lost it.
+    var timedOut: StepRecord?
+
     /// The error with which `then` was called, if that did not end the step.
     var thenError: (any Error)?
 

@@ -86,8 +86,12 @@ public struct StepHandle: Sendable {
         (diagnostics ?? .shared).report(.deadlock(step))
         return .failed(PromiseError.deadlock(step))
       }
-      return await withCheckedContinuation { continuation in
+      return await suspended { continuation in
         observe { continuation.resume(returning: $0) }
+        escalate(to: Task.currentPriority)
+      } onCancel: {
+      } onEscalation: {
+        escalate(to: $0)
       }
     }
   }
@@ -137,6 +141,11 @@ public struct StepHandle: Sendable {
   func segmentOfWaiting(in lock: Locked<SerialOrder>) -> Segment? {
     // Compares the locks first: this one does not protect the record of another manager's step.
     record.lock === lock ? record.segmentOfWaiting(id) : nil
+  }
+
+  /// Records that a task of this priority waits for the end of the step.
+  private func escalate(to priority: TaskPriority) {
+    record.lock.transition { $0.wait(forEndOf: id, record, at: priority.rawValue) }
   }
 
   /// Registers a callback for the end of the step; calls it immediately if the step has ended.

@@ -58,6 +58,40 @@ struct StepLine {
     if hasRoom { effects.call { admitted(true) } } else { backpressure.park(id, admitted) }
   }
 
+  /// Notifies an adder that no longer waits, if there is one.
+  private mutating func notify(_ adder: Backpressure.Adder?, hasRoom: Bool) {
+    guard let adder else { return }
+    waiters.priorities.remove(adder.priority)
+    effects.call { adder.admitted(hasRoom) }
+  }
+
+  /// Admits the next adder, if there is room after step `id` has left.
+  private mutating func left(_ id: Int) {
+    notify(backpressure.left(id, waitingCount: queue.waitingCount), hasRoom: true)
+  }
+
+  // MARK: Priority
+
+  /// Counts a task that waits for a step, with a higher priority than those that did.
+  mutating func wait(for record: StepRecord, at priority: UInt8) {
+    stopWaiting(for: record)
+    record.waitingPriority = priority
+    waiters.priorities.add(priority)
+  }
+
+  /// Ends the count of the tasks that wait for a step.
+  mutating func stopWaiting(for record: StepRecord) {
+    waiters.priorities.remove(record.waitingPriority)
+    record.waitingPriority = 0
+  }
+
+  /// Records the priority of the adder of step `id`, if it waits for room.
+  mutating func raiseAdder(of id: Int, to priority: UInt8) {
+    guard let before = backpressure.raise(id, to: priority) else { return }
+    waiters.priorities.remove(before)
+    waiters.priorities.add(priority)
+  }
+
   // MARK: Running
 
   /// Begins the first step.
@@ -66,9 +100,7 @@ struct StepLine {
   @inline(__always)
   mutating func begin() -> Work? {
     let work = queue.begin()
-    if backpressure.parked > 0 {
-      backpressure.left(queue.first, waitingCount: queue.waitingCount, &effects)
-    }
+    if backpressure.parked > 0 { left(queue.first) }
     waiters.decreased(to: queue.waitingCount, &effects)
     feed?.began(first, &effects)
     return work
@@ -118,6 +150,7 @@ struct StepLine {
       }
     }
     guard let record else { return }
+    if record.waitingPriority > 0 { stopWaiting(for: record) }
     let isWork = record.isWork
     // Retained: the slot may have had the last reference to a user's function.
     if isWork, endsWork {
@@ -153,7 +186,7 @@ struct StepLine {
   /// Cancels step `id`, which waits.
   mutating func cancel(_ id: Int, in segment: Segment) {
     cancelWaiting(id, in: segment)
-    backpressure.left(id, waitingCount: queue.waitingCount, &effects)
+    left(id)
   }
 
   /// Cancels the waiting steps.
@@ -183,8 +216,9 @@ struct StepLine {
     let released = queue.cancelled(in: segment)
     waiters.decreased(to: queue.waitingCount, &effects)
     if let work = slot.pointee.work.take() { effects.release(work) }
-    if let admitted = backpressure.unpark(id) { effects.call { admitted(false) } }
+    notify(backpressure.unpark(id), hasRoom: false)
     if leavesFirst, let record {
+      stopWaiting(for: record)
       leavingCount += 1
       effects.leave(record, id)
     } else {

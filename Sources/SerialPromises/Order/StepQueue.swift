@@ -142,6 +142,12 @@ struct StepQueue {
     return record
   }
 
+  /// Gives the first step, which has none, a record.
+  mutating func record(_ record: StepRecord) {
+    record.segment = head
+    firstSlot.pointee.record = record
+  }
+
   /// The numbers and records of the steps that have not ended, as far as they have a record.
   var records: [(id: Int, record: StepRecord)] {
     var records: [(id: Int, record: StepRecord)] = []

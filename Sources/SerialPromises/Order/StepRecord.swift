@@ -30,6 +30,11 @@ class StepRecord: @unchecked Sendable {
 
   @exclusivity(unchecked) var observers: [@Sendable (StepOutcome) -> Void] = []
 
+  /// The highest priority of the tasks that wait for the step; 0 if none waits.
+  ///
+  /// Counted by the order, until it is 0 again.
+  @exclusivity(unchecked) final var waitingPriority: UInt8 = 0
+
   /// The failure of the step, until something receives it.
   @exclusivity(unchecked) var unreceived: UnreceivedFailure?
 
@@ -100,6 +105,11 @@ class StepRecord: @unchecked Sendable {
   ///
   /// By the thread of `settle`.
   func ended(_ outcome: StepOutcome) {}
+
+  /// Raises the priority of the running step's work, for tasks that wait for its end.
+  ///
+  /// Call it without the lock. A handler has no task.
+  func raise(to priority: TaskPriority) {}
 
   /// Called without the lock when the running step is requested to stop.
   func cancelWork() {}

@@ -22,9 +22,19 @@ struct Waiters {
 
   typealias Wake = @Sendable () -> Void
 
+  private struct Waiter {
+    let wake: Wake
+    /// The priority of its task; 0 for a thread.
+    var priority: UInt8 = 0
+  }
+
   /// The callers by number; contains no empty dictionaries.
-  private var lines: [Condition: [Int: Wake]] = [:]
+  private var lines: [Condition: [Int: Waiter]] = [:]
   private var lastNumber = 0
+
+  /// The tasks that wait for the end of the running step: these callers, those of steps, and those that wait
+  /// for room.
+  var priorities = Priorities()
 
   /// The number of lines with a `waitingBelow` condition.
   private(set) var limitCount = 0
@@ -34,8 +44,18 @@ struct Waiters {
   mutating func add(_ condition: Condition, _ wake: @escaping Wake) -> Ticket {
     lastNumber += 1
     if condition.isLimit, lines[condition] == nil { limitCount += 1 }
-    lines[condition, default: [:]][lastNumber] = wake
+    lines[condition, default: [:]][lastNumber] = Waiter(wake: wake)
     return Ticket(condition: condition, number: lastNumber)
+  }
+
+  /// Records the priority of a caller's task, unless it has been woken.
+  mutating func raise(_ ticket: Ticket, to priority: UInt8) {
+    guard let waiter = lines[ticket.condition]?[ticket.number], waiter.priority < priority else {
+      return
+    }
+    priorities.remove(waiter.priority)
+    priorities.add(priority)
+    lines[ticket.condition]?[ticket.number]?.priority = priority
   }
 
   /// Wakes the callers that wait for a condition, in the order of arrival.
@@ -59,14 +79,18 @@ struct Waiters {
   private mutating func takeAll(_ condition: Condition) -> [Wake] {
     guard let line = lines.removeValue(forKey: condition) else { return [] }
     if condition.isLimit { limitCount -= 1 }
-    return line.sorted { $0.key < $1.key }.map(\.value)
+    for waiter in line.values { priorities.remove(waiter.priority) }
+    return line.sorted { $0.key < $1.key }.map(\.value.wake)
   }
 
   /// Removes a caller, unless it has been woken.
   mutating func remove(_ ticket: Ticket) -> Wake? {
-    guard let wake = lines[ticket.condition]?.removeValue(forKey: ticket.number) else { return nil }
+    guard let waiter = lines[ticket.condition]?.removeValue(forKey: ticket.number) else {
+      return nil
+    }
+    priorities.remove(waiter.priority)
     if lines[ticket.condition]?.isEmpty == true { _ = takeAll(ticket.condition) }
-    return wake
+    return waiter.wake
   }
 
   /// The number of callers that wait for a condition.

@@ -273,8 +273,11 @@ class Core: Reaction, @unchecked Sendable {
       return settle(.failure(error), by: .owner, &agenda)
     }
     let adoption = Adoption(target: self, share: share)
-    let (bound, scopes) = withLock { ($0.bind(to: .adopted(other, adoption)), $0.scopes) }
+    let (bound, scopes, priority) = withLock {
+      ($0.bind(to: .adopted(other, adoption)), $0.scopes, $0.priority)
+    }
     guard let bound else { return false }
+    other.escalate(to: priority)
     other.demand(in: scopes)
     // The manager of its step would wait for the step that this promise works for.
     if !scopes.isEmpty, let step = other.deadlockedStep(in: scopes) {

@@ -8,6 +8,8 @@ final class Extras {
     /// The error of a failed promise.
     var failure: (any Error)?
     var progress = Progress()
+    /// The task that does the work, if it is known.
+    var worker: (any Worker)?
     var cancelHandlers: [@Sendable () -> Void] = []
     var listeners: [ProgressListener] = []
     /// The steps that work for this promise.

@@ -74,7 +74,9 @@ final class Link: Core, @unchecked Sendable {
   {
     let task = LinkTask()
     onCancel { task.cancelTask() }
-    Task.startingHere { [self] in
+    // A task without a creator has the default priority.
+    let priority = max(withLock { $0.work(in: task) }, TaskPriority.medium.rawValue)
+    Task.startingHere(TaskPriority(rawValue: priority)) { [self] in
       await task.work {
         // Marks only the handler. Code that runs in this task afterwards is not part of its step.
         do {
@@ -161,8 +163,10 @@ final class Link: Core, @unchecked Sendable {
 }
 
 /// The task of an asynchronous handler.
-private final class LinkTask: CancellableWork {
+private final class LinkTask: CancellableWork, Worker {
   private let task = Locked(CancellableTask())
+
+  func escalate(to priority: TaskPriority) { raiseTask(to: priority) }
 
   func withTask<Result>(_ body: (inout CancellableTask) -> Result) -> Result {
     task.withLock(body)

@@ -27,6 +27,8 @@ class Reaction {
     case callback
     /// Only ends a step.
     case stepEnd
+    /// The place of a step, which waits for its turn to start the promise.
+    case reservation
     case other
   }
 
@@ -40,6 +42,9 @@ class Reaction {
 
   /// Called instead of `react`, by the thread that removed this from its list.
   func discard() {}
+
+  /// Called without a lock when a task with this priority awaits the promise of a reservation.
+  func escalateStep(to priority: TaskPriority) {}
 
   /// The promise that depends on the source.
   var target: Core? { nil }

@@ -85,6 +85,9 @@ struct Settlement {
   /// Whether the handler of a step runs that starts the promise.
   private var isInStepHandler = false
 
+  /// The highest priority of the tasks that have awaited this promise, or one that depends on it; 0 if none has.
+  private(set) var priority: UInt8 = 0
+
   init(isDemanded: Bool = true, hasProducer: Bool = false) {
     self.isDemanded = isDemanded
     self.hasProducer = hasProducer
@@ -517,6 +520,32 @@ struct Settlement {
   mutating func onCancel(_ handler: @escaping @Sendable () -> Void) -> Bool {
     if phase == .pending { neededExtras.state.cancelHandlers.append(handler) }
     return wasCancelled
+  }
+
+  // MARK: Priority
+
+  /// Records the priority of a task that awaits the promise.
+  ///
+  /// - Returns: The work to raise, the reactions to notify of it, and the dependencies. Nil if there is nothing to
+  ///   do: the promise is settled, or was awaited with this priority before.
+  mutating func escalate(to priority: UInt8) -> (
+    worker: (any Worker)?, waiting: TinyArray<Reaction>, upstream: Upstream?
+  )? {
+    guard !isSettled, priority > self.priority else { return nil }
+    self.priority = priority
+    var waiting = TinyArray<Reaction>()
+    // The steps in whose turns it may start.
+    if !turns.isEmpty { reactions.forEach { if $0.role == .reservation { waiting.append($0) } } }
+    return (extras?.state.worker, waiting, upstream)
+  }
+
+  /// Sets the task of the work, which ends with the promise.
+  ///
+  /// - Returns: The priority that it needs; 0 if none is known.
+  mutating func work(in worker: any Worker) -> UInt8 {
+    guard phase == .pending else { return 0 }
+    neededExtras.state.worker = worker
+    return priority
   }
 
   // MARK: Progress

@@ -146,6 +146,24 @@ extension Core {
     return !cancelled.isEmpty
   }
 
+  /// Records that a task of this priority awaits the promise, and raises the work of all that it depends on.
+  ///
+  /// Takes time proportional to the number of promises that were not awaited with this priority before.
+  func escalate(to priority: TaskPriority) {
+    var frontier = TinyArray(self)
+    while let core = frontier.popLast() {
+      guard let found = core.withLock({ $0.escalate(to: priority.rawValue) }) else { continue }
+      found.waiting.forEach { $0.escalateStep(to: priority) }
+      found.worker?.escalate(to: priority)
+      found.upstream?.sources(of: core).forEach { source, _ in frontier.append(source) }
+    }
+  }
+
+  /// As `escalate`, if the priority is known.
+  func escalate(to priority: UInt8) {
+    if priority > 0 { escalate(to: TaskPriority(rawValue: priority)) }
+  }
+
   /// Withdraws a reaction from this promise.
   ///
   /// - Returns: Whether the reaction was still listed.

@@ -65,26 +65,37 @@ struct WaitsTests {
     #expect(reports.all == [.deadlock(step), .deadlock(step)])
   }
 
-  // Fails if a removed waiter is resumed, another one is lost with it, or the order changes.
-  @Test("waiters leave and are resumed in order", arguments: [1, 2, 3])
+  // Fails if a removed waiter is resumed, another one is lost with it, the order changes, or a priority is counted
+  // that no waiter has.
+  @Test(
+    "waiters leave and are resumed in order, and the highest priority is theirs",
+    arguments: [1, 2, 3])
   func line(_ seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let log = Log<Int>()
     var waiters = Waiters()
+    var priorities = (0..<100).map { _ in UInt8.random(in: 0...9, using: &random) }
     var tickets = (0..<100).map { number in
       (number, waiters.add(.idle) { log.append(number) })
     }
+    for (number, ticket) in tickets { waiters.raise(ticket, to: priorities[number]) }
     for _ in 1...60 {
       let (number, ticket) = tickets.remove(at: Int.random(in: tickets.indices, using: &random))
       waiters.remove(ticket)?()
       #expect(log.removeAll() == [number])
       #expect(waiters.remove(ticket) == nil)
+      let raised = tickets[Int.random(in: tickets.indices, using: &random)]
+      let priority = UInt8.random(in: 0...9, using: &random)
+      waiters.raise(raised.1, to: priority)
+      priorities[raised.0] = max(priorities[raised.0], priority)
+      #expect(waiters.priorities.highest == tickets.map { priorities[$0.0] }.max())
     }
     #expect(waiters.count(.idle) == 40)
     var effects = Effects()
     waiters.wake(.idle, &effects)
     effects.perform { _ in }
     #expect(log.all == tickets.map(\.0))
+    #expect(waiters.priorities.highest == 0)
     #expect(waiters.isEmpty && waiters.remove(tickets[0].1) == nil)
   }
 }

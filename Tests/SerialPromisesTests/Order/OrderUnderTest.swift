@@ -10,8 +10,13 @@ struct OrderUnderTest {
   /// Unless the steps are observed, every other handle is dropped at once.
   private var records: [StepRecord?] = []
   private var segments: [Segment] = []
+  /// The step that the event replaces, if it waits.
+  private var replaced: StepHandle?
   private let notified: Locked<[String]>
   private var leaving: [(work: StepRecord, id: Int)] = []
+  /// The records of the steps that are work in a task, which outlive their slots.
+  private var tasks: [Int: NotedRecord] = [:]
+  private let hasPriorities: Bool
   /// The lock that guards the segments for live handles; unused here.
   private let lock: Locked<SerialOrder>
 
@@ -21,8 +26,10 @@ struct OrderUnderTest {
   private var lastTrip = 0
 
   init(
-    policy: FailurePolicy, capacity: Int?, isWatched: Bool, rate: Rate?, lock: Locked<SerialOrder>
+    policy: FailurePolicy, capacity: Int?, isWatched: Bool, rate: Rate?, hasPriorities: Bool,
+    lock: Locked<SerialOrder>
   ) {
+    self.hasPriorities = hasPriorities
     let notified = Locked<[String]>([])
     self.notified = notified
     order = SerialOrder(
@@ -61,6 +68,11 @@ struct OrderUnderTest {
       }
       segment = current.next
     }
+    // The segment of a step that was replaced may have been split, and its part removed.
+    guard let replaced = replaced.take(), replaced.record.outcome != nil else { return }
+    let over = Segment(base: replaced.id, capacity: 1, lock: lock)
+    over.slots.pointee.stage = .over
+    segments[replaced.id - 1] = over
   }
 
   func observation(_ result: String) -> Observation {
@@ -74,7 +86,8 @@ struct OrderUnderTest {
       phase: PhaseName(order.phase), running: order.runningStep?.id, stages: stages,
       waiting: order.waitingCount,
       parked: order.line.backpressure.parked, isIdle: order.isIdle, isPaused: order.isPaused,
-      isClosed: order.isClosed, hasFailure: order.failure != nil, progress: order.progress)
+      isClosed: order.isClosed, hasFailure: order.failure != nil, progress: order.progress,
+      priority: order.runningStep.flatMap { tasks[$0.id]?.priority } ?? 0)
   }
 
   private mutating func perform(_ event: OrderEvent) -> String {
@@ -85,10 +98,12 @@ struct OrderUnderTest {
     case .addWork:
       var work: Work? = Work { _ in }
       let record = WorkUnderTest(lock, "work \(order.queue.end)", notified)
+      tasks[order.queue.end] = record
       return entered(order.add(&work, record, lock: lock, owner: nil))
     case .addTurn:
       var work: Work?
       let record = TurnUnderTest(lock, "turn \(order.queue.end)", notified)
+      tasks[order.queue.end] = record
       return entered(order.add(&work, record, lock: lock, owner: nil))
     case .addOnActor:
       var work: Work? = Work { _ in }
@@ -115,6 +130,9 @@ struct OrderUnderTest {
       let admission = order.addWhenRoom(
         Work { _ in }, StepRecord(lock), lock: lock, owner: nil,
         admitted: { [notified] has in notified.withLock { $0.append("admitted \(has)") } })
+      if hasPriorities, case .entered(_, let id, _) = admission {
+        order.raisingRunning { $0.line.raiseAdder(of: id, to: 2) }
+      }
       return entered(admission)
     case .next(let runsHandlers): return next(runsHandlers ? .all : .none)
     case .nextOnActor(let id, let seconds): return next(.onActor(of: id), after: seconds)
@@ -145,6 +163,10 @@ struct OrderUnderTest {
     case .cancelAll:
       return "running \(order.cancelAll().map(String.init) ?? "none")"
     case .cancelWaiting: order.cancelNotBegun()
+    case .escalate(let id, let priority):
+      guard let task = tasks[id], !(task is TurnUnderTest && order.isRunning(id)) else { break }
+      if task.outcome == nil { task.raise(to: TaskPriority(rawValue: UInt8(priority))) }
+      order.wait(for: task, at: UInt8(priority))
     case .begin(let id): (record(id) as? TurnUnderTest)?.begin()
     case .pause: order.pause(for: nil)
     case .resume:
@@ -160,7 +182,9 @@ struct OrderUnderTest {
       return text(order.waited(isLast ? lastWait : lastWait - 1))
     case .wait(let condition):
       let note = { @Sendable [notified] in notified.withLock { $0.append("\(condition)") } }
-      return order.wait(for: condition, note) == nil ? "is so" : "waits"
+      guard let ticket = order.wait(for: condition, note) else { return "is so" }
+      if hasPriorities { order.raisingRunning { $0.line.waiters.raise(ticket, to: 2) } }
+      return "waits"
     }
     return ""
   }
@@ -180,8 +204,14 @@ struct OrderUnderTest {
     case .first: .first
     case .last: .last
     case .before(let id): .before(StepHandle(record: record(id), id: id))
-    case .replacing(let id): .replacing(StepHandle(record: record(id), id: id))
+    case .replacing(let id): .replacing(replaced(id))
     }
+  }
+
+  private mutating func replaced(_ id: Int) -> StepHandle {
+    let handle = StepHandle(record: record(id), id: id)
+    if handle.segmentOfWaiting(in: lock) != nil { replaced = handle }
+    return handle
   }
 
   /// The record, as if the handle had been kept.
@@ -254,7 +284,7 @@ struct OrderUnderTest {
 
 /// The record of a step that receives its failure, which notes what it is notified of.
 private class NotedRecord: StepRecord, @unchecked Sendable {
-  // Sendable as its superclass: adds only constants.
+  // Sendable as its superclass: used by one thread.
   private let title: String
   private let notified: Locked<[String]>
 
@@ -266,7 +296,13 @@ private class NotedRecord: StepRecord, @unchecked Sendable {
 
   func note(_ text: String) { notified.withLock { $0.append("\(title) \(text)") } }
 
+  /// The priority of the work: its own, and what it was raised to.
+  private(set) var priority = 0
+
   override var receivesFailures: Bool { true }
+  override func raise(to priority: TaskPriority) {
+    self.priority = max(self.priority, Int(priority.rawValue))
+  }
   override func ended(_ outcome: StepOutcome) { note("\(outcome.stage)") }
 }
 

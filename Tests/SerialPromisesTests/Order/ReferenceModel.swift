@@ -13,6 +13,8 @@ enum OrderEvent: Hashable {
   case addWork
   /// Adds a step that is code in a task: to the end, or only if its turn begins at once.
   case addTurn, takeTurn
+  /// A task with this priority waits for the turn, or for the end of the work.
+  case escalate(Int, to: Int)
   /// The task that was given the turn begins the code, on an actor that was busy.
   case begin(Int)
   /// Adds a step whose handler belongs to an actor.
@@ -59,6 +61,8 @@ struct Observation: Equatable {
   var isClosed = false
   var hasFailure = false
   var progress = 1.0
+  /// The priority of the running step's work; 0 if it has no task.
+  var priority = 0
 }
 
 /// A naive implementation of the rules of a serial order, with arrays.
@@ -74,6 +78,8 @@ struct ReferenceModel: Equatable {
     var isOnActor = false
     /// Whether its turn began when it was added; it has no handle.
     var isAtOnce = false
+    /// The highest priority of the tasks that wait for it; of the work, while it runs.
+    var priority = 0
   }
 
   let policy: FailurePolicy
@@ -83,6 +89,8 @@ struct ReferenceModel: Equatable {
   let rate: Rate?
   /// Whether states are distinguished that differ only by what a sweep has visited.
   let distinguishesSweeps: Bool
+  /// Whether the tasks that wait for a condition, or for room, have a priority: 2.
+  let hasPriorities: Bool
 
   var steps: [Step] = []
   /// The waiting steps, in the order in which they are to run.
@@ -127,13 +135,14 @@ struct ReferenceModel: Equatable {
 
   init(
     policy: FailurePolicy, capacity: Int?, isWatched: Bool, rate: Rate?,
-    distinguishesSweeps: Bool = false
+    distinguishesSweeps: Bool = false, hasPriorities: Bool = false
   ) {
     self.policy = policy
     self.capacity = capacity
     self.isWatched = isWatched
     self.rate = rate
     self.distinguishesSweeps = distinguishesSweeps
+    self.hasPriorities = hasPriorities
   }
 
   /// The steps whose callers wait for room, in the order of the calls.
@@ -188,7 +197,27 @@ struct ReferenceModel: Equatable {
       notified: notified.sorted(), published: published, phase: phase, running: running,
       stages: steps.indices.map { stageOfHandle($0 + 1) },
       waiting: waiting.count, parked: parked.count, isIdle: isIdle, isPaused: isPaused,
-      isClosed: isClosed, hasFailure: hasFailure, progress: added > 0 ? over / added : 1)
+      isClosed: isClosed, hasFailure: hasFailure, progress: added > 0 ? over / added : 1,
+      priority: running.map { hasTask($0) ? steps[$0 - 1].priority : 0 } ?? 0)
+  }
+
+  // MARK: Priority
+
+  private func hasTask(_ id: Int) -> Bool {
+    (steps[id - 1].isWork || isTurn(id)) && !steps[id - 1].isAtOnce
+  }
+
+  /// The highest priority of the tasks that wait for the end of the running step.
+  private var highestPriority: Int {
+    let isAwaited = !waiters.isEmpty || !parked.isEmpty
+    return max(
+      waiting.map { steps[$0 - 1].priority }.max() ?? 0, hasPriorities && isAwaited ? 2 : 0)
+  }
+
+  /// The rule: the running work has at least the highest priority of the tasks that wait for its end.
+  private mutating func raiseRunning() {
+    guard let running else { return }
+    steps[running - 1].priority = max(steps[running - 1].priority, highestPriority)
   }
 
   /// The part of the state that determines future behavior, as the digits of one number.
@@ -219,6 +248,7 @@ struct ReferenceModel: Equatable {
         Int(stage.rawValue) + (step.isParked || step.hasBegun ? 16 : 0) + (step.isWork ? 32 : 0)
           + (step.isTurn ? 64 : 0) + (step.isOnActor ? 96 : 0) + (step.isAtOnce ? 128 : 0),
         below: 256)
+      if hasPriorities { key.append(step.stage.isOver ? 0 : step.priority, below: 4) }
     }
     // Ends the steps, and then their order, relative to the first step that has not ended.
     key.append(255, below: 256)
@@ -271,6 +301,7 @@ extension ReferenceModel {
     for case .waitingBelow(let limit) in waiters.keys where waiting.count < limit {
       wake(.waitingBelow(limit))
     }
+    raiseRunning()
     var observation = observation
     observation.result = result
     return observation
@@ -303,6 +334,12 @@ extension ReferenceModel {
       return "granted \(steps.count)"
     case .begin(let id):
       steps[id - 1].hasBegun = true
+      return ""
+    case .escalate(let id, let priority):
+      // The task of a turn that has begun waits no more.
+      if stage(id) == .waiting || stage(id) == .running && steps[id - 1].isWork {
+        steps[id - 1].priority = max(steps[id - 1].priority, priority)
+      }
       return ""
     case .endTurn(let id):
       guard stage(id) == .running, waiting.isEmpty, waiters.isEmpty else {
@@ -685,6 +722,10 @@ extension ReferenceModel {
     if setting.hasWork { events.append(.addWork) }
     if setting.hasTurns { events += [.addTurn, .takeTurn] }
     if setting.hasActors { events.append(.addOnActor) }
+    if hasPriorities {
+      let steps = (waiting + [running].compactMap { $0 }).filter { hasTask($0) }
+      events += steps.flatMap { id in [1, 3].map { .escalate(id, to: $0) } }
+    }
     if !leaving.isEmpty { events.append(.left) }
     if !isClosed { events.append(.close) }
     if capacity != nil { events.append(.addWhenRoom) }

@@ -24,6 +24,9 @@ struct SerialOrderTests {
     /// Whether steps are added whose handlers belong to an actor.
     var hasActors = false
 
+    /// Whether the tasks that wait have priorities.
+    var hasPriorities = false
+
     var testDescription: String {
       "\(policy), capacity \(capacity.map(String.init) ?? "none"), watched \(isWatched), \(rate.map { "\($0)" } ?? "no rate")"
     }
@@ -67,6 +70,9 @@ struct SerialOrderTests {
         policy: .continue, capacity: 1, isWatched: false, rate: Rate(2, per: .seconds(1)),
         hasTurns: true),
       Setting(policy: .cancelRest, capacity: nil, isWatched: false, waits: [.idle], hasTurns: true),
+      Setting(
+        policy: .continue, capacity: 1, isWatched: false, waits: [.idle], hasWork: true,
+        hasTurns: true, hasPriorities: true),
     ]
   }
 
@@ -127,7 +133,8 @@ private struct Search {
   mutating func run() {
     let start = ReferenceModel(
       policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched,
-      rate: setting.rate, distinguishesSweeps: setting.hasPlaces)
+      rate: setting.rate, distinguishesSweeps: setting.hasPlaces,
+      hasPriorities: setting.hasPriorities)
     seen = [start.key]
     var frontier: [Place] = [(start, [])]
     while !frontier.isEmpty {
@@ -151,7 +158,8 @@ private struct Search {
   mutating func walk(events count: Int, _ random: inout some RandomNumberGenerator) {
     var model = ReferenceModel(
       policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched,
-      rate: setting.rate, distinguishesSweeps: setting.hasPlaces)
+      rate: setting.rate, distinguishesSweeps: setting.hasPlaces,
+      hasPriorities: setting.hasPriorities)
     var order = replay([])
     defer { order.invalidate() }
     var history: [OrderEvent] = []
@@ -212,7 +220,8 @@ private struct Search {
   private func replay(_ history: [OrderEvent]) -> OrderUnderTest {
     var order = OrderUnderTest(
       policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched,
-      rate: setting.rate, lock: lock)
+      rate: setting.rate, hasPriorities: setting.hasPriorities,
+      lock: lock)
     for event in history { _ = order.apply(event) }
     return order
   }
