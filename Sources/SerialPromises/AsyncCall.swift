@@ -113,6 +113,13 @@ final class AsyncCall: Caller, Worker, @unchecked Sendable {
 
   override func cancelWork() { cancelTask() }
 
+  // Under the lock of the step, so that both have the same progress.
+  override func progressed(to fraction: Double) -> (() -> Void)? {
+    guard case .promise(let core) = receiver else { return nil }
+    let effects = core.withLock { $0.rise(to: fraction) }
+    return { core.carryOut(effects) }
+  }
+
   // The promise together with the step. Otherwise the manager could be idle, or a step that awaits the
   // promise take its turn, while the promise still looks as if it waited for this step.
   override func settle(_ outcome: StepOutcome) {

@@ -138,7 +138,8 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
 
   /// Creates a cold promise from asynchronous work.
   ///
-  /// The work runs in its own task. Canceling the promise cancels that task.
+  /// The work runs in its own task. Canceling the promise cancels that task. The work can report its progress, with
+  /// ``reportProgress(_:)``.
   ///
   /// ```swift
   /// let page = Promise("page") { try await load(url) }
@@ -161,16 +162,27 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
       origin: Origin(name, file, line, diagnostics),
       runsOnMainQueue: MainQueue.is(operation.isolation))
     self.init(cold: traits) { deferred in
+      let work = PromiseWork(of: deferred.core)
       // Registered before the work starts, so that code started by the work can cancel the promise.
-      let running = WorkTask()
-      deferred.onCancel { running.task?.cancel() }
-      let task = Task {
-        do { deferred.tryFulfill(try await operation()) } catch { deferred.tryFail(error) }
+      deferred.onCancel { work.cancelHandle() }
+      work.step = .current
+      // The task inherits the mark.
+      let task = PromiseWork.local.withValue(work) {
+        Task {
+          do {
+            let value = try await operation()
+            work.end()
+            deferred.tryFulfill(value)
+          } catch {
+            work.end()
+            deferred.tryFail(error)
+          }
+        }
       }
-      running.begin(task)
+      work.store(task)
       // If the promise was canceled in between, the cancellation found no task.
       let (wasCancelled, priority) = deferred.core.withLock {
-        ($0.wasCancelled, $0.work(in: running))
+        ($0.wasCancelled, $0.work(in: work))
       }
       if wasCancelled { task.cancel() }
       if priority > 0 { task.raise(to: TaskPriority(rawValue: priority)) }
@@ -282,18 +294,6 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   public func cancel() -> Bool {
     core.cancel()
   }
-}
-
-/// The task of a promise's asynchronous work.
-private final class WorkTask: Worker {
-  private let state = Locked<Task<Void, Never>?>(nil)
-
-  /// The task; nil before it is made.
-  var task: Task<Void, Never>? { state.withLock { $0 } }
-
-  func begin(_ task: Task<Void, Never>) { state.withLock { $0 = task } }
-
-  func escalate(to priority: TaskPriority) { task?.raise(to: priority) }
 }
 
 // The bodies of a promise, and the same of any isolation. `unisolated` would pass the first in a general form,

@@ -12,6 +12,8 @@ extension PromiseManager {
   /// use ``withTurn(_:at:waitingAtMost:_:)``. `run` is for work that must be cancelable apart from its caller, by the
   /// manager or by a time limit.
   ///
+  /// The work can report its progress, with ``reportProgress(_:)``.
+  ///
   /// ```swift
   /// let user = try await manager.run { try await fetchUser() }
   /// ```

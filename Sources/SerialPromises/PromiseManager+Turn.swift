@@ -35,6 +35,8 @@ extension PromiseManager {
   /// cancel the task itself. If the manager has a time limit, a turn that exceeds it is reported as
   /// ``Diagnostic/timedOut(_:)``, and the call throws when `body` has ended.
   ///
+  /// The code of a turn can report the progress of the step, with ``reportProgress(_:)``.
+  ///
   /// A turn that throws after its task was canceled is a canceled step, whatever the error.
   ///
   /// With `waitingAtMost`, a caller gives up if its turn has not begun in time, as measured by the manager's

@@ -20,7 +20,7 @@ private let hasEnqueued = Atomic(false)
 extension RunningStep {
   /// The steps of these scopes; nil if there is none.
   static func of(_ scopes: [WorkScope]) -> RunningStep? {
-    scopes.reduce(nil) { RunningStep(lock: $1.turn, id: $1.then.token.id, outer: $0) }
+    scopes.reduce(nil) { RunningStep(promiseOf: $1.turn, id: $1.then.token.id, outer: $0) }
   }
 }
 
@@ -47,7 +47,8 @@ extension PromiseManager {
   /// The promise is settled together with the step: when the manager is idle, it has its outcome.
   /// Only if it is canceled itself while the work runs does it fail before, immediately; the step ends
   /// when the work has ended (<doc:Cancellation#Steps>). The work has the task-local values of the calling code, and
-  /// its priority, or that of tasks that wait for it (<doc:LifeOfAStep#Priorities>).
+  /// its priority, or that of tasks that wait for it (<doc:LifeOfAStep#Priorities>). The promise has the progress that
+  /// the work reports with ``reportProgress(_:)``.
   ///
   /// ```swift
   /// manager.enqueue("save") { try await save(draft) }

@@ -5,6 +5,8 @@ package enum Progressing: String, Guarantee {
   case range =
     "Progress starts at 0 and stays in 0…1; a decrease or a value above 1 is reported as misuse"
   case end = "A fulfilled promise reports 1 first; a failed one keeps its last value"
+  case work =
+    "reportProgress: counts for the innermost asynchronous work, of a step or a promise"
   case late = "A late listener receives the current value"
   case then = "then: a link of depth d counts 1/(d+1) of its chain"
   case recovery = "recover: forwards the source's progress; the recovery fills the remainder"

@@ -17,6 +17,8 @@ struct RunningStep: Sendable {
 
   /// One reference, because each copy of a mark retains it.
   private enum Context {
+    /// The step is a promise, whose handler the task runs; with the step that waits for this one, if any.
+    case promise([RunningStep])
     /// The step that waits for this one, in an array, because a structure cannot contain another of its type.
     case outer([RunningStep])
     /// The closure's handler that the task belongs to.
@@ -28,6 +30,12 @@ struct RunningStep: Sendable {
     context = outer.map { .outer([$0]) }
   }
 
+  /// The mark of a handler of a promise that is a step.
+  init(promiseOf lock: Locked<SerialOrder>, id: Int, outer: RunningStep?) {
+    (self.lock, self.id) = (lock, id)
+    context = .promise(outer.map { [$0] } ?? [])
+  }
+
   /// The mark of a closure's handler.
   ///
   /// Not within the mark of an outer handler on the stack, which does not wait for this step.
@@ -36,7 +44,25 @@ struct RunningStep: Sendable {
     context = .handler(RunningHandler(then))
   }
 
-  private var outer: RunningStep? { if case .outer(let steps) = context { steps[0] } else { nil } }
+  private var outer: RunningStep? {
+    switch context {
+    case .outer(let steps), .promise(let steps): steps.first
+    case .handler, nil: nil
+    }
+  }
+
+  /// Whether the step is code in a task: the task's own code, or code that started the task.
+  var isCode: Bool {
+    switch context {
+    case .outer, nil: true
+    case .promise, .handler: false
+    }
+  }
+
+  func isSame(as other: RunningStep) -> Bool { lock === other.lock && id == other.id }
+
+  /// Reports progress of the step, if it still runs.
+  func report(_ fraction: Double) { lock.report(fraction, ofStep: id) }
 
   private var handler: RunningHandler? {
     if case .handler(let handler) = context { handler } else { nil }

@@ -65,6 +65,22 @@ public struct StepHandle: Sendable {
     return state
   }
 
+  /// The progress of the step from 0 to 1.
+  ///
+  /// 0 while the step waits, then what its work has reported, and 1 when it has ended, whatever its outcome: so
+  /// it counts in ``PromiseManager/progress``. A step that has timed out and still runs has not ended.
+  ///
+  /// ```swift
+  /// let handle = manager.add("upload") { then in upload(file) { then($0) } }
+  /// let percent = Int(handle.progress * 100)
+  /// ```
+  public var progress: Double {
+    record.lock.withLock { order in
+      if order.isRunning(id) { return order.stepProgress }
+      return if case .waiting = record.state(of: id) { 0 } else { 1 }
+    }
+  }
+
   /// The outcome of the step; suspends until the step has ended or timed out.
   ///
   /// Canceling the waiting task neither cancels the step nor ends the wait. If a running step waits

@@ -98,6 +98,11 @@ class StepRecord: @unchecked Sendable {
   /// Requires the lock.
   func takeWaiter() -> UnsafeContinuation<Bool, Never>? { nil }
 
+  /// Called under the lock when the running step has progressed.
+  ///
+  /// - Returns: What follows without the lock.
+  func progressed(to fraction: Double) -> (() -> Void)? { nil }
+
   /// Called once, under the lock, when the step gets its outcome.
   func settle(_ outcome: StepOutcome) {}
 

@@ -87,12 +87,26 @@ public struct Then: Sendable {
   ///
   /// - Parameter fraction: The progress from 0 to 1.
   public func progress(_ fraction: Double) {
-    let (change, place, current, step) = token.lock.withLock { order in
-      let change = order.supervision(of: token.id)?.progress.report(fraction) ?? .unchanged
-      return (change, order.diagnostics, order.stepProgress, order.runningStep)
+    token.lock.report(fraction, ofStep: token.id)
+  }
+}
+
+extension Locked where State == SerialOrder {
+  /// Reports the progress of a step, if it runs.
+  func report(_ fraction: Double, ofStep id: Int) {
+    let (change, next, place, current, step) = withLock { order in
+      let change = order.supervision(of: id)?.progress.report(fraction) ?? .unchanged
+      let next: (() -> Void)? =
+        if case .risen(let fraction) = change {
+          order.queue.firstRecord?.progressed(to: fraction)
+        } else {
+          nil
+        }
+      return (change, next, order.diagnostics, order.stepProgress, order.runningStep)
     }
     if change == .refused, let step {
       (place ?? .shared).report(.progressIgnored(step, current: current, reported: fraction))
     }
+    next?()
   }
 }

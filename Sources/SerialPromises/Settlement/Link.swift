@@ -72,21 +72,27 @@ final class Link: Core, @unchecked Sendable {
   /// Runs an asynchronous handler.
   private func start(_ handler: @escaping AsyncLinkHandler, after source: Core, _ outcome: Outcome)
   {
-    let task = LinkTask()
-    onCancel { task.cancelTask() }
+    let work = PromiseWork(of: self, shareOfSource.rest(from: progress(after: source, outcome)))
+    onCancel { work.cancelTask() }
     // A task without a creator has the default priority.
-    let priority = max(withLock { $0.work(in: task) }, TaskPriority.medium.rawValue)
+    let priority = max(withLock { $0.work(in: work) }, TaskPriority.medium.rawValue)
     Task.startingHere(TaskPriority(rawValue: priority)) { [self] in
-      await task.work {
+      await work.work {
         // Marks only the handler. Code that runs in this task afterwards is not part of its step.
         do {
-          guard let step = currentStep else { return .success(try await handler(outcome)) }
+          let step = currentStep
+          work.step = step
+          // Cleanup contributes nothing.
           return .success(
-            try await RunningStep.local.withValue(step) { try await handler(outcome) })
+            try await PromiseWork.local.withValue(kind == .cleanup ? nil : work) {
+              guard let step else { return try await handler(outcome) }
+              return try await RunningStep.local.withValue(step) { try await handler(outcome) }
+            })
         } catch {
           return .failure(error)
         }
       } then: { (decision: Result<Decision, any Error>) in
+        work.end()
         Agenda.run { settle(after: source, outcome, &$0) { _ in try decision.get() } }
       }
     }
@@ -103,7 +109,8 @@ final class Link: Core, @unchecked Sendable {
         var effects = Settlement.Effects()
         if store(value, by: .adopted, &effects) { carryOut(effects, &agenda) }
       case .promise(let promise):
-        let done = progress(after: source, outcome)
+        // What an asynchronous handler has reported comes before the progress of its promise.
+        let done = max(progress, progress(after: source, outcome))
         if !adopt(promise, share: shareOfSource.rest(from: done), &agenda) {
           // This promise was canceled while the handler created the other one, so nothing else
           // would cancel it.
@@ -159,17 +166,6 @@ final class Link: Core, @unchecked Sendable {
     return { [kind, runsOnMainQueue] in
       $0[0].link(kind, handler, isOnMainQueue: runsOnMainQueue)
     }
-  }
-}
-
-/// The task of an asynchronous handler.
-private final class LinkTask: CancellableWork, Worker {
-  private let task = Locked(CancellableTask())
-
-  func escalate(to priority: TaskPriority) { raiseTask(to: priority) }
-
-  func withTask<Result>(_ body: (inout CancellableTask) -> Result) -> Result {
-    task.withLock(body)
   }
 }
 

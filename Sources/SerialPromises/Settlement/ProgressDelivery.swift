@@ -8,6 +8,11 @@ struct ProgressShare {
 
   func of(_ progress: Double) -> Double { bias + fraction * progress }
 
+  /// The progress of the other promise from this one's.
+  func part(of progress: Double) -> Double {
+    fraction > 0 ? max(0, (progress - bias) / fraction) : 0
+  }
+
   /// Composes two shares: `inner` within this one.
   func then(_ inner: ProgressShare) -> ProgressShare {
     ProgressShare(bias: of(inner.bias), fraction: fraction * inner.fraction)

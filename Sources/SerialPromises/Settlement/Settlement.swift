@@ -559,6 +559,19 @@ struct Settlement {
     return announce(neededExtras.state.progress.report(fraction))
   }
 
+  /// Records progress that the asynchronous work of this promise reported.
+  ///
+  /// Ignored after a cancellation, and when the work has returned another promise.
+  mutating func report(
+    _ fraction: Double, of share: ProgressShare
+  ) -> (Progress.Change, Effects) {
+    guard phase == .pending, !isBound else { return (.unchanged, Effects()) }
+    // Apart from the share, which may hide that it is no fraction.
+    var reported = Progress()
+    guard reported.report(fraction) != .refused else { return (.refused, Effects()) }
+    return announce(neededExtras.state.progress.report(share.of(fraction)))
+  }
+
   /// Records progress of a dependency.
   mutating func rise(to fraction: Double) -> Effects {
     guard phase == .pending else { return Effects() }

@@ -128,6 +128,12 @@ struct StepExamples: StandIns {
       let handle = manager.add("upload") { then in upload(file) { then($0) } }
       let title = "\(handle.id): \(handle.name ?? "step")"  // 2: upload
       #expect(title == "2: upload")
+      await manager.idle()
+    }
+    do {
+      let handle = manager.add("upload") { then in upload(file) { then($0) } }
+      let percent = Int(handle.progress * 100)
+      #expect(percent == 100)
       try await handle.outcome.get()
       switch await handle.outcome {
       case .succeeded: show("done")
@@ -140,7 +146,7 @@ struct StepExamples: StandIns {
       case .over(let outcome): show("over: \(outcome)")
       }
     }
-    #expect(log.all == ["upload photo", "done", "over: succeeded"])
+    #expect(log.all == ["upload photo", "upload photo", "done", "over: succeeded"])
   }
 
   // Fails if a waiting step runs after its cancellation.

@@ -1,0 +1,86 @@
+/// The asynchronous work that the current task does: a step's or a promise's.
+///
+/// For progress that a callback reports on a thread outside the task, where ``reportProgress(_:)`` has no effect:
+///
+/// ```swift
+/// try await manager.run("send") {
+///   let work = AsyncWork.current
+///   try await send(file, progress: { work?.progress($0) })
+/// }
+/// ```
+///
+/// The value may be used on any thread, as long as needed. It retains neither the manager nor, after the end of
+/// the work, the promise.
+public struct AsyncWork: Sendable {
+  private enum Owner {
+    case step(RunningStep)
+    case promise(PromiseWork)
+  }
+
+  private let owner: Owner
+
+  /// The innermost work that the calling code is part of; nil outside asynchronous work.
+  ///
+  /// It is the code in ``PromiseManager/run(_:at:waitingAtMost:_:)``,
+  /// ``PromiseManager/enqueue(_:at:file:line:_:)`` or ``PromiseManager/withTurn(_:at:waitingAtMost:_:)``, the work of
+  /// `Promise { try await … }`, or an asynchronous handler of `then`, `map` or `recover`. Child tasks, and tasks made with `Task { }`, are part of it; detached tasks,
+  /// dispatch queues and the threads of other libraries are not.
+  ///
+  /// ```swift
+  /// try await manager.run("send") {
+  ///   let work = AsyncWork.current
+  ///   try await send(file, progress: { work?.progress($0) })
+  /// }
+  /// ```
+  public static var current: AsyncWork? {
+    let step = RunningStep.current
+    // Whichever was set last: the work of a promise knows the step whose mark it has found.
+    if let work = PromiseWork.local.get(), work.isInnermost(in: step) {
+      return AsyncWork(owner: .promise(work))
+    }
+    guard let step, step.isCode else { return nil }
+    return AsyncWork(owner: .step(step))
+  }
+
+  /// Reports the progress of the work.
+  ///
+  /// A value that decreases or is outside 0…1 has no effect and is reported as a ``Diagnostic``. After the end
+  /// of the work, a call has no effect.
+  ///
+  /// ```swift
+  /// try await manager.run("send") {
+  ///   let work = AsyncWork.current
+  ///   try await send(file, progress: { work?.progress($0) })
+  /// }
+  /// ```
+  ///
+  /// - Parameter fraction: The progress from 0 to 1.
+  public func progress(_ fraction: Double) {
+    switch owner {
+    case .step(let step): step.report(fraction)
+    case .promise(let work): work.report(fraction)
+    }
+  }
+}
+
+/// Reports the progress of the asynchronous work that the calling code is part of.
+///
+/// ```swift
+/// let uploaded = manager.enqueue("upload") {
+///   for (index, part) in parts.enumerated() {
+///     try await upload(part)
+///     reportProgress(Double(index + 1) / Double(parts.count))
+///   }
+/// }
+/// uploaded.progressed { fraction in show("\(Int(fraction * 100)) %") }
+/// ```
+///
+/// It counts for the innermost work, see ``AsyncWork/current``, and has no effect outside any: a function that
+/// reports can be called anywhere. A callback on another thread is outside: it needs an ``AsyncWork``. A value
+/// that decreases or is outside 0…1 has no effect and is reported as a ``Diagnostic``. Child tasks that work at
+/// the same time report for the whole work, not each for its part.
+///
+/// - Parameter fraction: The progress from 0 to 1.
+public func reportProgress(_ fraction: Double) {
+  AsyncWork.current?.progress(fraction)
+}

@@ -1,0 +1,154 @@
+import TestSupport
+import Testing
+
+@testable import SerialPromises
+
+/// The progress that the asynchronous work of a promise reports.
+struct WorkProgressTests {
+  private let reports = Reports()
+
+  private func recorded<Value>(_ promise: Promise<Value>) -> Log<Double> {
+    let log = Log<Double>()
+    promise.progressed { log.append($0) }
+    return log
+  }
+
+  private func expect(
+    _ log: Log<Double>, _ values: [Double], location: SourceLocation = #_sourceLocation
+  ) {
+    let isSame =
+      log.count == values.count && zip(log.all, values).allSatisfy { abs($0 - $1) < 1e-9 }
+    #expect(isSame, "\(log.all) is not \(values)", sourceLocation: location)
+  }
+
+  // Fails if the work's task is not marked.
+  @Test("asynchronous work reports the progress of its promise", .shows(Progressing.work))
+  func root() async {
+    let promise = Promise {
+      for fraction in [0.25, 0.5] { reportProgress(fraction) }
+    }
+    let log = recorded(promise)
+    await promise.waitForHandlers()
+    expect(log, [0.25, 0.5, 1])
+  }
+
+  // Fails if a link has not the share of its depth, or starts below its source's.
+  @Test("each asynchronous link of a chain reports its share", .shows(Progressing.work))
+  func chain() async {
+    let promise = Promise { reportProgress(0.5) }
+      .map { () async -> Int in
+        reportProgress(0.5)
+        return 1
+      }
+      .then { number async -> Promise<Int> in
+        reportProgress(0.5)
+        return Promise {
+          reportProgress(0.5)
+          return number
+        }
+      }
+    let log = recorded(promise)
+    await promise.waitForHandlers()
+    // The third part is the handler's until it returns, and then its promise's.
+    expect(log, [1 / 6, 1 / 3, 1 / 2, 2 / 3, 5 / 6, 11 / 12, 1])
+  }
+
+  // Fails if the recovery's report replaces the progress of the failed promise.
+  @Test("an asynchronous recovery reports the remaining progress")
+  func recovery() async {
+    let promise = Promise<Int>(diagnostics: reports.place) {
+      reportProgress(0.5)
+      throw Failed()
+    }
+    .recover { _ in
+      await Task.yield()
+      reportProgress(0.5)
+      return 1
+    }
+    let log = recorded(promise)
+    await promise.waitForHandlers()
+    expect(log, [0.5, 0.75, 1])
+  }
+
+  // Fails if cleanup contributes, also as part of a step.
+  @Test("the report of a cleanup has no effect", arguments: [false, true])
+  func cleanup(isStep: Bool) async {
+    let (manager, seen) = (PromiseManager(), Log<Double>())
+    let promise = Promise<Int>(diagnostics: reports.place) {
+      reportProgress(0.25)
+      throw Failed()
+    }
+    .finally {
+      await Task.yield()
+      reportProgress(0.5)
+      seen.append(manager.progress)
+    }
+    let log = recorded(promise)
+    if isStep { manager.add(promise) }
+    await promise.waitForHandlers()
+    expect(log, [0.25])
+    #expect(seen.all == [isStep ? 0.25 : 1])
+  }
+
+  // Fails if a canceled promise changes, or its work is reported as a misuse.
+  @Test("the work of a canceled promise reports nothing", arguments: [false, true])
+  func canceled(isLink: Bool) async {
+    let (begun, proceed, ended) = (Gate(), Gate(), Gate())
+    let work = { @Sendable () async in
+      reportProgress(0.5)
+      begun.open()
+      await proceed.passed()
+      reportProgress(0.75)
+      reportProgress(0.25)
+      ended.open()
+    }
+    let promise =
+      isLink
+      ? Promise<Int>.value(1).map { _ in await work() }
+      : Promise(diagnostics: reports.place) { await work() }
+    promise.start()
+    await begun.passed()
+    let progress = promise.progress
+    #expect(promise.cancel())
+    proceed.open()
+    await ended.passed()
+    #expect(promise.progress == progress && reports.all.isEmpty)
+  }
+
+  // Fails if the work of an attempt reports for another one, or a retried promise falls.
+  @Test("each attempt of a retried promise reports the remaining progress")
+  func attempts() async {
+    let attempts = Locked(0)
+    let promise = Promise<Int>(diagnostics: reports.place) {
+      reportProgress(0.5)
+      if attempts.next() == 1 { throw Failed() }
+      return 1
+    }
+    .retry(1)
+    let log = recorded(promise)
+    await promise.waitForHandlers()
+    expect(log, [0.5, 0.75, 1])
+    #expect(reports.all.isEmpty)
+  }
+
+  // Fails if `PromiseWork` retains the promise after the end of its work.
+  @Test(
+    "a task that outlives the work does not retain the promise", .shows(Promising.noLeaks),
+    arguments: [false, true])
+  func release(isLink: Bool) async throws {
+    let (proceed, rest) = (Gate(), Locked<Task<Void, Never>?>(nil))
+    let work = { @Sendable () async in
+      let task = Task { await proceed.passed() }
+      rest.withLock { $0 = task }
+    }
+    let core = try await {
+      let promise =
+        isLink ? Promise<Int>.value(1).map { _ in await work() } : Promise { await work() }
+      try await promise.value
+      return Watched(promise.core)
+    }()
+    while !core.isGone { await Task.yield() }
+    proceed.open()
+    await rest.withLock { $0 }?.value
+  }
+}
