@@ -115,6 +115,18 @@ struct WorkProgressTests {
     #expect(promise.progress == progress && reports.all.isEmpty)
   }
 
+  // Fails if only the progress of the promise is checked, of which the link reports the second half.
+  @Test("a report of a link that is no fraction is refused, without a listener as well")
+  func misuse() async throws {
+    let promise = Promise<Int>(diagnostics: reports.place) { resolve, _ in resolve(1) }
+      .then { number async -> Promise<Int> in
+        reportProgress(-0.5)
+        return .value(number)
+      }
+    #expect(try await promise.value == 1)
+    #expect(reports.all.count == 1)
+  }
+
   // Fails if the work of an attempt reports for another one, or a retried promise falls.
   @Test("each attempt of a retried promise reports the remaining progress")
   func attempts() async {
@@ -131,7 +143,7 @@ struct WorkProgressTests {
     #expect(reports.all.isEmpty)
   }
 
-  // Fails if `PromiseWork` retains the promise after the end of its work.
+  // Hangs if `PromiseWork` retains the promise after the end of its work.
   @Test(
     "a task that outlives the work does not retain the promise", .shows(Promising.noLeaks),
     arguments: [false, true])
