@@ -47,16 +47,19 @@ final class AsyncCall: Caller, Worker, @unchecked Sendable {
   ///   - startsHere: Whether the work may begin on this thread.
   ///   - continuation: Resumed once, when the step has ended.
   func run(hasTurn: Bool, startsHere: Bool, _ continuation: UnsafeContinuation<Outcome, Never>) {
+    // Read here, where a raise that comes later is not lost.
+    let current = Task.currentPriority
     let over = lock.transition { order -> Outcome? in
       // Not after the end, which reads it without the lock.
       guard let outcome else {
         receiver = .caller(continuation)
-        order.wait(for: self, at: priority.rawValue)
+        order.wait(for: self, at: current.rawValue)
         return nil
       }
       return self.outcome(outcome)
     }
     if let over { continuation.resume(returning: over) }
+    raise(to: current)
     // Also then: the turn of a step that has timed out has not ended.
     start(hasTurn: hasTurn, startsHere: startsHere, in: RunningStep.running(.current))
   }

@@ -34,7 +34,8 @@ extension SerialOrder {
   @inline(never)
   mutating func beganAmongWaiting() {
     guard let record = queue.firstRecord else { return }
-    let own = record.waitingPriority
+    // Callers are raised by those that wait for them.
+    let own = record is Caller ? record.waitingPriority : 0
     // The task of a turn no longer waits.
     if record.endsItself { line.stopWaiting(for: record) }
     if line.waiters.priorities.highest > own { raiseRunning() }

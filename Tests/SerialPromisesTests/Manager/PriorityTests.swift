@@ -16,6 +16,15 @@ extension TaskPriority {
   fileprivate static let top = TaskPriority(rawValue: 33)
 }
 
+extension PromiseManager {
+  /// Waits until a task with this priority waits.
+  fileprivate func isAwaited(at priority: TaskPriority) async {
+    while order.withLock({ $0.line.waiters.priorities.highest }) < priority.rawValue {
+      await Task.yield()
+    }
+  }
+}
+
 /// A task runs at least at the highest priority of the tasks that wait for its end.
 @Suite(.enabled(if: raisesPriorities, "the system has no escalation of tasks"))
 struct PriorityTests {
@@ -130,6 +139,30 @@ struct PriorityTests {
     try await low.value
   }
 
+  // Fails, and does not end, if the wait for a handle's outcome raises only what is in front of the step.
+  @Test(
+    "the work of a promise is raised by a task that awaits its handle", arguments: [false, true])
+  func handle(isRunning: Bool) async throws {
+    let (manager, begun, added) = (PromiseManager(), Gate(), Log<StepHandle>())
+    if !isRunning { manager.pause() }
+    Task.detached(priority: .background) {
+      let promise = Promise {
+        begun.open()
+        while Task.currentPriority < .top { await Task.yield() }
+      }
+      added.append(manager.add(promise))
+    }
+    while added.count == 0 { await Task.yield() }
+    if isRunning { await begun.passed() }
+    let handle = added.all[0]
+    let high = Task.detached(priority: .top) { try await handle.outcome.get() }
+    if !isRunning {
+      await manager.isAwaited(at: .top)
+      manager.resume()
+    }
+    try await high.value
+  }
+
   // Fails, and does not end, if a raise of the waiting task itself is not passed on.
   @Test("a task that is raised while it waits raises the work", arguments: Wait.allCases)
   func waitsAndIsRaised(wait: Wait) async throws {
@@ -149,6 +182,26 @@ struct PriorityTests {
     let high = Task.detached(priority: .top) { try await middle.value }
     try await high.value
     try await low.value
+  }
+
+  // Fails if the work has the priority that its caller had when it added the step.
+  @Test("a caller of run that is raised before it waits raises the work")
+  func raisedBeforeItWaits() async throws {
+    let (manager, log) = (PromiseManager(), log)
+    let low = Task.detached(priority: .background) {
+      let call = AsyncCall(manager.order, name: nil, nil, nil) {
+        log.append("\(Task.currentPriority == .top)")
+        return .value(())
+      }
+      let hasTurn = try call.enter(manager)
+      withUnsafeCurrentTask { $0?.raise(to: .top) }
+      _ = try await withUnsafeContinuation {
+        call.run(hasTurn: hasTurn, startsHere: false, $0)
+      }.get()
+    }
+    while log.count == 0 { await Task.yield() }
+    try await low.value
+    #expect(log.all == ["true"])
   }
 
   // Fails, and does not end, if a turn that waits for another manager does not pass its raise on.
@@ -234,17 +287,13 @@ struct PriorityTests {
     #expect(
       try await !wasRaised { manager, body in
         for cancel in [true, false] {
-          let clock = ManualClock()
           let high = Task.detached(priority: .top) {
             if cancel { await manager.idle() } else { try await manager.withTurn("x", body) }
           }
           if !cancel { await manager.waiting(2) }
-          while manager.order.withLock({ $0.line.waiters.priorities.highest }) < 33 {
-            await Task.yield()
-          }
+          await manager.isAwaited(at: .top)
           high.cancel()
           _ = try? await high.value
-          _ = clock
         }
       })
     #expect(
