@@ -61,6 +61,11 @@ class Caller: StepRecord, CancellableWork, @unchecked Sendable {
         // What the addition caused only wakes listeners, so it need not come first.
         if claims {
           turn = order.next(.none, on: ThreadIdentity(), at: time)
+          // Otherwise a step that begins at once would seem to wait.
+          while case .again = turn.move {
+            if let released = turn.object { order.line.effects.release(released) }
+            turn = order.next(.none, on: ThreadIdentity(), at: time)
+          }
           // The code of a turn follows in this task, without a suspension.
           hasBegun = hasTurn && endsItself
         }

@@ -196,6 +196,16 @@ struct WaitingAtMostTests {
     #expect(manager.isIdle)
   }
 
+  // Fails if a turn that begins after the end of a segment of the queue seems to wait, and stays in it.
+  @Test("a turn is available on an idle manager, however many steps it has run")
+  func manyTimes() async throws {
+    let manager = PromiseManager()
+    for round in 0..<(3 * Segment.capacity) {
+      #expect(try await manager.withTurnIfAvailable("named") { round } == round)
+    }
+    #expect(manager.isIdle)
+  }
+
   // Fails if a call inside a turn waits for it, or reports a deadlock.
   @Test("inside a turn of the same manager, it is nil")
   func nested() async throws {
