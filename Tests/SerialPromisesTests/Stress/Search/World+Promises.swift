@@ -133,6 +133,7 @@ extension World {
       guard isAsynchronous else { return source.finally { () throws -> Void in work.once() } }
       return source.finally { () async throws -> Void in
         let visit = work.enter()
+        reportProgress(0.5)
         await Task.yield()
         visit.leave()
       }
@@ -157,7 +158,9 @@ extension World {
       return source.map { (_: Parcel) async throws -> Parcel in
         let visit = work.enter()
         defer { visit.leave() }
+        reportProgress(0.5)
         await Task.yield()
+        reportProgress(0.75)
         if fails { throw work.world.broken() }
         return work.world.parcel()
       }
@@ -178,7 +181,10 @@ extension WorkPiece {
     let visit = enter()
     // Recorded before the caller can observe that the body has returned.
     defer { visit.leave() }
+    // A report that another work's follows would be a decrease, which is reported as a diagnostic.
+    reportProgress(0.25)
     for _ in 0..<plan.yields { await Task.yield() }
+    reportProgress(0.75)
     if plan.isHeld {
       let gate = Gate()
       world.hold(step) { gate.open() }
