@@ -92,7 +92,8 @@ extension PromiseManager {
 
   /// Runs a closure exclusively, as ``withTurn(_:at:waitingAtMost:_:)`` does, if it can begin at once.
   ///
-  /// It can if no step runs or waits, the manager is not paused, and its rate allows it: it overtakes no step.
+  /// It can if no step runs or waits, the manager is not paused, and its rate allows it: it overtakes no step. Right
+  /// after a step has ended, it may still return nil.
   ///
   /// ```swift
   /// let isSaved = try await manager.withTurnIfAvailable { try await save(draft) } != nil
