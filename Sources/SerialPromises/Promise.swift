@@ -266,8 +266,8 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
 
   /// Whether ``cancel()`` would cancel the promise now, and so return true.
   ///
-  /// False for a settled promise, and for one whose owner registered no ``Deferred/onCancel(_:)``. May change
-  /// at any time: the promise may be settled, or its work start.
+  /// False for a settled promise, and for one whose work has begun and registered no ``Deferred/onCancel(_:)``. May
+  /// change at any time: the promise may be settled, or its work start.
   ///
   /// ```swift
   /// let button = page.isCancellable ? "Cancel" : "Please wait"

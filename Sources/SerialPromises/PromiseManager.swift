@@ -190,7 +190,7 @@ public final class PromiseManager: StepRunner {
   ///
   /// The steps enter together, in the order of the array, and the first one begins after that. If the manager
   /// is closed, or has no room for all of them, those that it cannot take are refused, each as by
-  /// ``add(_:)-(Step)``.
+  /// ``add(_:)-(Step)``: with a capacity, at most as many enter together, also if the manager is idle.
   ///
   /// Takes time proportional to their number.
   ///

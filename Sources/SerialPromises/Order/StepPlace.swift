@@ -27,7 +27,7 @@ public enum StepPlace: Sendable {
   /// the other one stays.
   ///
   /// Equivalent to ``last`` if that step does not wait in this manager: it runs, has ended, was refused or
-  /// belongs to another manager. A running step is not canceled.
+  /// belongs to another manager. A running step is not canceled. Moving a step to its own place has no effect.
   ///
   /// ```swift
   /// // What is typed into a search field: of the requests that wait, only the latest one matters.

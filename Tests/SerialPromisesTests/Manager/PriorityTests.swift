@@ -195,9 +195,10 @@ struct PriorityTests {
       }
       let hasTurn = try call.enter(manager)
       withUnsafeCurrentTask { $0?.raise(to: .top) }
-      _ = try await withUnsafeContinuation {
-        call.run(hasTurn: hasTurn, startsHere: false, $0)
-      }.get()
+      let outcome: Outcome = await withUnsafeContinuation { continuation in
+        call.run(hasTurn: hasTurn, startsHere: false, continuation)
+      }
+      let _: Void = try outcome.get()
     }
     while log.count == 0 { await Task.yield() }
     try await low.value
