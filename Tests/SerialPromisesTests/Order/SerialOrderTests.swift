@@ -31,17 +31,22 @@ struct SerialOrderTests {
       "\(policy), capacity \(capacity.map(String.init) ?? "none"), watched \(isWatched), \(rate.map { "\($0)" } ?? "no rate")"
     }
 
+    /// Whether more states are visited.
+    ///
+    /// Not with priorities, which multiply them.
+    var isFull: Bool { isLong && !hasPriorities }
+
     /// Whether no step has cancel handlers or progress, which multiply the number of states.
     ///
     /// Two settings have them: one with a capacity and listeners, one with a rate.
     var isPlain: Bool {
-      !isLong && (hasPlaces || hasWork || hasTurns || hasActors || rate != nil && capacity != nil)
+      !isFull && (hasPlaces || hasWork || hasTurns || hasActors || rate != nil && capacity != nil)
     }
 
     /// Whether every state is also left by moving steps, which multiplies the number of states.
     ///
     /// Storms move steps in every setting.
-    var hasPlaces: Bool { isLong || policy == .stop && capacity == nil && rate == nil }
+    var hasPlaces: Bool { isFull || policy == .stop && capacity == nil && rate == nil }
 
     /// All settings, or a selection with every value of each property.
     static let all: [Setting] =
@@ -246,7 +251,7 @@ private struct Search {
     let isSmall =
       model.waiting.count
       <= (setting.hasWork || setting.hasTurns || setting.hasActors || setting.hasPlaces ? 2 : 3)
-      && model.leaving.count <= 1 && line <= (isLong ? 6 : setting.hasPlaces ? 3 : 2)
-    return isNear && isSmall && (isLong || !model.isClosed)
+      && model.leaving.count <= 1 && line <= (setting.isFull ? 6 : setting.hasPlaces ? 3 : 2)
+    return isNear && isSmall && (setting.isFull || !model.isClosed)
   }
 }
