@@ -23,8 +23,8 @@ public struct AsyncWork: Sendable {
   ///
   /// It is the code in ``PromiseManager/run(_:at:waitingAtMost:_:)``,
   /// ``PromiseManager/enqueue(_:at:file:line:_:)`` or ``PromiseManager/withTurn(_:at:waitingAtMost:_:)``, the work of
-  /// `Promise { try await … }`, or an asynchronous handler of `then`, `map` or `recover`. Child tasks, and tasks made with `Task { }`, are part of it; detached tasks,
-  /// dispatch queues and the threads of other libraries are not.
+  /// `Promise { try await … }`, or an asynchronous handler of `then`, `map` or `recover`. Child tasks, and tasks made
+  /// with `Task { }`, are part of it; detached tasks, dispatch queues and the threads of other libraries are not.
   ///
   /// ```swift
   /// try await manager.run("send") {

@@ -14,8 +14,7 @@ class Caller: StepRecord, CancellableWork, @unchecked Sendable {
   /// Whether the turn has begun, and whether the code has.
   private var (hasTurn, hasBegun) = (false, false)
 
-  // Not parts of one structure: an access to a part of it is one to the whole. Unchecked because of the
-  // lock: no user code runs while it is held.
+  /// The task of a turn, from its addition to its end, or of the work of `run` or `enqueue`, while it runs.
   private var task = CancellableTask()
 
   /// Creates the record of a turn that began at once, in a task that has not ended.

@@ -117,6 +117,25 @@ struct ReentrancyExamples {
     #expect(await draft.saved == "")
   }
 
+  // Fails if a turn is lost. `PriorityTests` shows that the turn in front is raised.
+  @Test("turns of tasks with different priorities")
+  func priorities() async throws {
+    let log = Log<String>()
+    @Sendable func save(_ text: String) async throws { log.append(text) }
+    @Sendable func fetch() async throws -> String { "page" }
+    let turns = PromiseManager()
+    let low = Task(priority: .background) {
+      try await turns.withTurn { try await save("draft") }
+    }
+    // If it waits, the turn of the other task runs at this priority until it ends.
+    let high = Task(priority: .high) {
+      try await turns.withTurn { try await fetch() }
+    }
+    #expect(try await high.value == "page")
+    try await low.value
+    #expect(log.all == ["draft"])
+  }
+
   // Fails if a member of the managers of keys is wrong.
   @Test("a manager for each key")
   func keys() async throws {
