@@ -78,7 +78,8 @@ struct ReportedProgressTests {
     await chain.waitForHandlers()
     await promise.waitForHandlers()
     #expect(log.all == [0.5, 0.75, 1])
-    #expect(chained.all.suffix(3) == [0.375, 0.5, 1])
+    // Not 0.5, if another thread fulfills the chain before the end of the source has reached it.
+    #expect(chained.all.filter { $0 != 0.5 } == [0.25, 0.375, 1])
   }
 
   // Fails if a report of the work in a turn counts for the work that contains it.
