@@ -74,7 +74,7 @@ final class AsyncCall: Caller, Worker, @unchecked Sendable {
     let mark = RunningStep(lock: lock, id: id, outer: outer)
     // The task inherits the mark. In the task, it would take an asynchronous function and its changes of
     // executors.
-    RunningStep.local.withValue(mark) {
+    RunningStep.local.withValue(RunningStep.Mark(mark)) {
       // Given, because a task inherits its creator's without an escalation.
       if startsHere || !hasTurn {
         Task.startingHere(priority, inContext: true) { await self.work(hasTurn: hasTurn) }
@@ -102,7 +102,9 @@ final class AsyncCall: Caller, Worker, @unchecked Sendable {
       let error: (any Error)? = if case .failure(let error) = outcome { error } else { nil }
       // What follows is no part of the step. Late only if a time limit or a grace period ended the step,
       // which canceled this task: not a misuse.
-      RunningStep.local.withValue(nil) { lock.endTurn(id, error) { result = outcome } }
+      RunningStep.local.withValue(RunningStep.Mark(nil)) {
+        lock.endTurn(id, error) { result = outcome }
+      }
     }
   }
 

@@ -123,7 +123,7 @@ extension Work {
   consuming func marked() -> Work {
     #if DEBUG
       return Work { [call] then in
-        RunningStep.local.withValue(RunningStep(handlerOf: then)) { call(then) }
+        RunningStep.local.withValue(RunningStep.Mark(RunningStep(handlerOf: then))) { call(then) }
       }
     #else
       return self

@@ -142,9 +142,10 @@ extension PromiseManager {
   /// Takes the turn of an idle manager.
   @usableFromInline
   func takeTurn(_ name: String?) throws -> TakenTurn? {
-    try Task.checkCancellation()
+    // Looked up once, for its cancellation too.
+    var task = UnownedTask.current
+    if task?.isCancelled == true { throw CancellationError() }
     guard name == nil, limit == nil else { return nil }
-    let task = UnownedTask.current
     guard let id = order.transition({ $0.grantAtOnce(order, to: task) }) else { return nil }
     return TakenTurn(id: id, caller: nil)
   }
@@ -190,8 +191,9 @@ extension PromiseManager {
 
   /// The mark of a turn, made for the task-local value: a copy would take a retain and a release.
   @usableFromInline
-  func mark(_ turn: borrowing TakenTurn) -> RunningStep? {
-    RunningStep(lock: order, id: turn.id, outer: RunningStep.running(RunningStep.current))
+  func mark(_ turn: borrowing TakenTurn) -> RunningStep.Mark {
+    RunningStep.Mark(
+      RunningStep(lock: order, id: turn.id, outer: RunningStep.running(RunningStep.current)))
   }
 
   /// Ends the turn of code that succeeded, if nothing follows.

@@ -136,7 +136,7 @@ private final class Pull<Value: Sendable, Item: Sendable>: Junction, Sendable {
     guard state.withLock({ $0.claim() }) else { return }
     // The sequence may wait for a step, as the code that caused the pull may.
     let step = RunningStep.current
-    source.place.call { RunningStep.local.withValue(step) { self.pull() } }
+    source.place.call { RunningStep.local.withValue(RunningStep.Mark(step)) { self.pull() } }
   }
 
   private func pull() {

@@ -86,7 +86,9 @@ final class Link: Core, @unchecked Sendable {
           return .success(
             try await PromiseWork.local.withValue(kind == .cleanup ? nil : work) {
               guard let step else { return try await handler(outcome) }
-              return try await RunningStep.local.withValue(step) { try await handler(outcome) }
+              return try await RunningStep.local.withValue(RunningStep.Mark(step)) {
+                try await handler(outcome)
+              }
             })
         } catch {
           return .failure(error)
@@ -129,7 +131,7 @@ final class Link: Core, @unchecked Sendable {
     _ handler: (Outcome) throws -> Decision, _ outcome: Outcome
   ) throws -> Decision {
     guard let step = currentStep else { return try handler(outcome) }
-    return try RunningStep.local.withValue(step) { try handler(outcome) }
+    return try RunningStep.local.withValue(RunningStep.Mark(step)) { try handler(outcome) }
   }
 
   /// The progress of this promise when its source is settled.

@@ -29,7 +29,7 @@ extension Core {
     }
     if let step = RunningStep.of(scopes) {
       // Marked, because work that waits for its own manager would deadlock.
-      RunningStep.local.withValue(step) { recipes.forEach { $0.start($1) } }
+      RunningStep.local.withValue(RunningStep.Mark(step)) { recipes.forEach { $0.start($1) } }
     } else {
       recipes.forEach { $0.start($1) }
     }

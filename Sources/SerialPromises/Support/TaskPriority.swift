@@ -15,13 +15,32 @@ protocol Worker: AnyObject, Sendable {
 
 /// A task, without a reference to it.
 struct UnownedTask {
-  private let task: UnsafeRawPointer
+  private var task: UnsafeRawPointer
 
   /// The current task.
   static var current: UnownedTask? {
-    // A copy would take a retain and a release for each turn.
-    withUnsafeCurrentTask { unsafeBitCast($0, to: UnsafeRawPointer?.self) }.map(UnownedTask.init)
+    var current: UnsafeRawPointer?
+    withUnsafeCurrentTask { task in
+      // A copy would take a retain and a release for each turn.
+      current = withUnsafeBytes(of: task) { $0.load(as: UnsafeRawPointer?.self) }
+    }
+    return current.map(UnownedTask.init)
   }
+
+  /// Whether the task, which has not ended, is canceled.
+  var isCancelled: Bool {
+    mutating get {
+      withUnsafeMutablePointer(to: &task) { pointer in
+        pointer.withMemoryRebound(to: UnsafeCurrentTask.self, capacity: 1) {
+          Self.isCancelled(&$0.pointee)
+        }
+      }
+    }
+  }
+
+  // `inout`, because otherwise the task would be copied.
+  @inline(__always)
+  private static func isCancelled(_ task: inout UnsafeCurrentTask) -> Bool { task.isCancelled }
 
   /// The task.
   ///
