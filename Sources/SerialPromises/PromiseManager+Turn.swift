@@ -41,7 +41,8 @@ extension PromiseManager {
   ///
   /// With `waitingAtMost`, a caller gives up if its turn has not begun in time, as measured by the manager's
   /// clock: its step is canceled, and the order of the others does not change. A turn that has been granted is
-  /// not withdrawn, and an idle manager grants it even if that time is zero.
+  /// not withdrawn, and an idle manager whose rate allows it grants it even if that time is zero, except right after
+  /// another step has ended.
   ///
   /// For work that must be cancelable apart from its caller, use ``run(_:at:waitingAtMost:_:)``.
   ///
