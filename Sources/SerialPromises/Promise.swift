@@ -262,7 +262,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// ```swift
   /// let percent = Int(page.progress * 100)
   /// ```
-  public var progress: Double { core.currentProgress }
+  public var progress: Double { core.updateProgress() }
 
   /// Whether ``cancel()`` would cancel the promise now, and so return true.
   ///

@@ -138,7 +138,12 @@ extension PromiseManager {
     let handle = insert(Step(promise), reportsRefusal: false)
     result.onCancel { handle.cancel() }
     handle.observe { outcome in
-      do { try outcome.get() } catch { result.settle(.failure(error), by: .adopted) }
+      do {
+        try outcome.get()
+      } catch {
+        result.updateProgress()
+        result.settle(.failure(error), by: .adopted)
+      }
     }
   }
 }

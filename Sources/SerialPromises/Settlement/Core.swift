@@ -270,7 +270,7 @@ class Core: Reaction, @unchecked Sendable {
     if other === self {
       let error = PromiseError.resolvedWithItself(origin.identity)
       // As the owner, because the promise may already have been resolved with another one.
-      return settle(.failure(error), by: .owner, &agenda)
+      return settle(.failure(error), by: .owner, reached: share.bias, &agenda)
     }
     let adoption = Adoption(target: self, share: share)
     let (bound, scopes, priority) = withLock {
@@ -281,7 +281,8 @@ class Core: Reaction, @unchecked Sendable {
     other.demand(in: scopes)
     // The manager of its step would wait for the step that this promise works for.
     if !scopes.isEmpty, let step = other.deadlockedStep(in: scopes) {
-      return settle(.failure(PromiseError.deadlock(step)), by: .adopted, &agenda)
+      let error = PromiseError.deadlock(step)
+      return settle(.failure(error), by: .adopted, reached: share.bias, &agenda)
     }
     other.join(scopes)
     let attachment = other.withLock { $0.attach(adoption) }
@@ -293,7 +294,7 @@ class Core: Reaction, @unchecked Sendable {
     if attachment != .due, other.waits(for: self) {
       _ = other.withdraw(adoption, cancelling: false)
       let error = PromiseError.resolvedWithItself(origin.identity)
-      settle(.failure(error), by: .adopted, &agenda)
+      settle(.failure(error), by: .adopted, reached: share.bias, &agenda)
       return true
     }
     if bound.isWatched {

@@ -110,10 +110,26 @@ extension Core {
   /// The known progress of this promise.
   var progress: Double { withLock { $0.progress } }
 
-  /// The current progress of this promise, even if it is not watched.
-  var currentProgress: Double {
+  /// Updates the progress of this promise, which is computed from its dependencies if it is not watched.
+  ///
+  /// Recorded: when the promise has failed, its dependencies no longer count.
+  ///
+  /// - Returns: The progress.
+  @discardableResult
+  func updateProgress(_ walk: inout ProgressWalk) -> Double {
+    let (known, isDerived) = withLock { ($0.progress, $0.upstream != nil) }
+    guard isDerived else { return known }
+    let current = walk.progress(of: self)
+    guard current > known else { return known }
+    carryOut(withLock { $0.rise(to: current) })
+    // Lower if the promise has failed in between, and its dependencies have risen since.
+    return progress
+  }
+
+  @discardableResult
+  func updateProgress() -> Double {
     var walk = ProgressWalk()
-    return walk.progress(of: self)
+    return updateProgress(&walk)
   }
 
   /// Cancels this promise, and its dependencies if nothing else wants their outcome.
@@ -126,7 +142,9 @@ extension Core {
     var handlers: [@Sendable () -> Void] = []
     var withdrawn: [Reaction] = []
     var frontier = [(self, scopes)]
+    var walk = ProgressWalk()
     while let (core, scopes) = frontier.popLast() {
+      core.updateProgress(&walk)
       guard let begun = core.withLock({ $0.beginCancel(for: scopes) }) else { continue }
       cancelled.append(core)
       if begun.parkedAt != nil { withdrawn.append(core) }

@@ -201,6 +201,91 @@ struct PromiseProgressTests {
     expect(log, [1 / 3, 0.5])
   }
 
+  /// A promise that depends on another, which has no progress of its own; and what it has of that one's.
+  enum Derived: CaseIterable, Sendable {
+    case map, then, recover, finally, timeout, delay, retry, all, any, join, chained
+
+    func promise(of source: Promise<Int>, other: Promise<Int>) -> Promise<Int> {
+      switch self {
+      case .map: source.map { $0 }
+      case .then: source.then { .value($0) }
+      case .recover: source.recover { _ in 1 }
+      case .finally: source.finally {}.tap { _ in }
+      case .timeout: source.timeout(.seconds(1), clock: ManualClock())
+      case .delay: source.delay(.seconds(1), clock: ManualClock())
+      case .retry: source.retry(1)
+      case .all: when([source, other]).map { $0[0] }
+      case .any: Promise.any([source, other])
+      case .join: Promise.value(source).then { $0 }
+      case .chained: SerialPromises.chain(initial: source, [{ .value($0) }])
+      }
+    }
+
+    /// The share of the source, whose progress is 1/2.
+    var progress: Double {
+      switch self {
+      case .map, .recover, .finally, .timeout, .delay, .retry, .any: 0.5
+      case .then, .all, .chained: 0.25
+      case .join: 0.75
+      }
+    }
+  }
+
+  // Fails if only a listener makes the progress known, or the sources of a canceled promise count no longer.
+  @Test(
+    "a canceled promise keeps its progress, without a listener as well", arguments: Derived.allCases
+  )
+  func canceled(_ kind: Derived) async {
+    let (work, other) = (deferred(), deferred())
+    work.onCancel {}
+    other.onCancel {}
+    let first = kind.promise(of: work.promise, other: other.promise)
+    let (second, last) = (first.map { $0 }, first.map { $0 })
+    await settled()
+    work.progress(0.5)
+    #expect(first.cancel() && work.promise.progress == 0.5)
+    for promise in [first, second, last] { #expect(promise.progress == kind.progress) }
+  }
+
+  // Fails if the source, which others still want, counts no longer.
+  @Test("one of two dependents that is canceled, and both, keep the progress of their source")
+  func canceledDependents() async {
+    let work = deferred()
+    work.onCancel {}
+    let (first, second) = (work.promise.map { $0 }, work.promise.then { .value($0) })
+    work.progress(0.5)
+    #expect(first.cancel() && first.progress == 0.5)
+    work.progress(0.75)
+    #expect(first.progress == 0.5)
+    let task = Task { try await second.value }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(second.progress == 0.375 && work.promise.progress == 0.75)
+  }
+
+  // Fails if the promise is withdrawn from its source before its progress is known.
+  @Test("a promise that times out keeps its progress, without a listener as well")
+  func timedOut() async {
+    let (work, clock) = (deferred(), ManualClock())
+    let promise = work.promise.timeout(.seconds(1), clock: clock).start()
+    work.progress(0.5)
+    await clock.waitForSleeper()
+    clock.advance(by: .seconds(1))
+    await promise.waitForHandlers()
+    #expect(await promise.outcome.hasPrefix("failed") && promise.progress == 0.5)
+  }
+
+  // Fails if the link's part, which is done, counts no longer when the promise that it returned cannot be waited for.
+  @Test("a promise that fails because of a cycle keeps its progress")
+  func cycle() async {
+    let work = deferred()
+    let cycle = Locked<Promise<Int>?>(nil)
+    let promise = work.promise.then { _ in cycle.withLock { $0 } ?? .value(1) }
+    cycle.withLock { $0 = promise }
+    work.fulfill(1)
+    #expect(await promise.outcome.hasPrefix("failed") && promise.progress == 0.5)
+  }
+
   // Fails if the progress of a source counts as that of the promise that the handler returned.
   @Test("progress that a thread propagates after its source is settled has no effect")
   func lateProgress() async {
