@@ -12,12 +12,7 @@
 /// The value may be used on any thread, as long as needed. It retains neither the manager nor, after the end of
 /// the work, the promise.
 public struct AsyncWork: Sendable {
-  private enum Owner {
-    case step(RunningStep)
-    case promise(PromiseWork)
-  }
-
-  private let owner: Owner
+  private let mark: RunningStep.Mark
 
   /// The innermost work that the calling code is part of; nil outside asynchronous work.
   ///
@@ -33,13 +28,8 @@ public struct AsyncWork: Sendable {
   /// }
   /// ```
   public static var current: AsyncWork? {
-    let step = RunningStep.current
-    // Whichever was set last: the work of a promise knows the step whose mark it has found.
-    if let work = PromiseWork.local.get(), work.isInnermost(in: step) {
-      return AsyncWork(owner: .promise(work))
-    }
-    guard let step, step.isCode else { return nil }
-    return AsyncWork(owner: .step(step))
+    let mark = RunningStep.local.get()
+    return mark.work != nil || mark.step?.isCode == true ? AsyncWork(mark: mark) : nil
   }
 
   /// Reports the progress of the work.
@@ -56,10 +46,7 @@ public struct AsyncWork: Sendable {
   ///
   /// - Parameter fraction: The progress from 0 to 1.
   public func progress(_ fraction: Double) {
-    switch owner {
-    case .step(let step): step.report(fraction)
-    case .promise(let work): work.report(fraction)
-    }
+    if let work = mark.work { work.report(fraction) } else { mark.step?.report(fraction) }
   }
 }
 

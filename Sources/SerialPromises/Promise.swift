@@ -165,9 +165,8 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
       let work = PromiseWork(of: deferred.core)
       // Registered before the work starts, so that code started by the work can cancel the promise.
       deferred.onCancel { work.cancelHandle() }
-      work.step = .current
       // The task inherits the mark.
-      let task = PromiseWork.local.withValue(work) {
+      let task = RunningStep.local.withValue(RunningStep.Mark(.current, work)) {
         Task {
           do {
             let value = try await operation()

@@ -271,7 +271,7 @@ public final class PromiseManager: StepRunner {
     // A handler would inherit the task-local values, priority and cancellation of the task, and
     // occupy a thread of the cooperative pool. The task may belong to the previous step, or to a
     // step of another manager.
-    drain(RunningStep.ofWork == nil ? id.map { .only($0) } ?? .all : .none)
+    drain(RunningStep.local.get().isOfWork ? .none : id.map { .only($0) } ?? .all)
   }
 
   // In a task runs no handler. If none waits, no dispatch is needed.

@@ -1,3 +1,8 @@
+/// Asynchronous work of its own in a task, which reports progress.
+protocol ReportingWork: AnyObject, Sendable {
+  func report(_ fraction: Double)
+}
+
 /// Marks a task as part of a step, to detect a step that waits for itself.
 ///
 /// A value, so that a step without outer ones allocates nothing for its mark.
@@ -10,14 +15,18 @@ struct RunningStep: Sendable {
   @usableFromInline
   struct Mark: Sendable {
     let step: RunningStep?
+    /// The work of a promise that has begun within the step, or without one.
+    let work: (any ReportingWork)?
 
-    init(_ step: RunningStep?) { self.step = step }
+    init(_ step: RunningStep?, _ work: (any ReportingWork)? = nil) {
+      (self.step, self.work) = (step, work)
+    }
+
+    /// Whether the task does work; the mark of a closure's handler, which only debug builds set, does not count.
+    var isOfWork: Bool { work != nil || step.map { $0.handler == nil } ?? false }
   }
 
   static var current: RunningStep? { local.get().step }
-
-  /// The mark of the task, except the mark of a closure's handler, which only debug builds set.
-  static var ofWork: RunningStep? { current.flatMap { $0.handler == nil ? $0 : nil } }
 
   private let lock: Locked<SerialOrder>
   private let id: Int
@@ -66,8 +75,6 @@ struct RunningStep: Sendable {
     case .promise, .handler: false
     }
   }
-
-  func isSame(as other: RunningStep) -> Bool { lock === other.lock && id == other.id }
 
   /// Reports progress of the step, if it still runs.
   func report(_ fraction: Double) { lock.report(fraction, ofStep: id) }

@@ -80,16 +80,10 @@ final class Link: Core, @unchecked Sendable {
       await work.work {
         // Marks only the handler. Code that runs in this task afterwards is not part of its step.
         do {
-          let step = currentStep
-          work.step = step
           // Cleanup contributes nothing.
+          let mark = RunningStep.Mark(currentStep, kind == .cleanup ? nil : work)
           return .success(
-            try await PromiseWork.local.withValue(kind == .cleanup ? nil : work) {
-              guard let step else { return try await handler(outcome) }
-              return try await RunningStep.local.withValue(RunningStep.Mark(step)) {
-                try await handler(outcome)
-              }
-            })
+            try await RunningStep.local.withValue(mark) { try await handler(outcome) })
         } catch {
           return .failure(error)
         }

@@ -2,11 +2,8 @@
 ///
 /// The task is marked with it, so that its code can report progress.
 ///
-/// Sendable because mutable state is accessed only under one of the shared locks, except `step`, which is set
-/// before the task is marked.
-final class PromiseWork: CancellableWork, Worker, @unchecked Sendable {
-  static let local = TaskLocal<PromiseWork?>(wrappedValue: nil)
-
+/// Sendable because mutable state is accessed only under one of the shared locks.
+final class PromiseWork: CancellableWork, ReportingWork, Worker, @unchecked Sendable {
   /// The promise, until the work has ended.
   ///
   /// Not longer: the task may have started others, which inherit its mark, and may never end.
@@ -17,8 +14,6 @@ final class PromiseWork: CancellableWork, Worker, @unchecked Sendable {
   private var handle: Task<Void, Never>?
   /// The contribution of the work to the progress of the promise.
   private let share: ProgressShare
-  /// The innermost step of the task when the work started.
-  var step: RunningStep?
 
   init(of core: Core, _ share: ProgressShare = ProgressShare()) {
     self.core = core
@@ -43,15 +38,6 @@ final class PromiseWork: CancellableWork, Worker, @unchecked Sendable {
   }
 
   func cancelHandle() { SharedLocks.withLock(for: self) { handle }?.cancel() }
-
-  /// Whether no step has begun within the work, in a task whose innermost step is `current`.
-  func isInnermost(in current: RunningStep?) -> Bool {
-    switch (step, current) {
-    case (nil, nil): true
-    case (let step?, let current?): step.isSame(as: current)
-    default: false
-    }
-  }
 
   /// Ends the work; call it before the promise is settled.
   func end() {

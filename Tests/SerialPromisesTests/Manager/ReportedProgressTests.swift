@@ -254,6 +254,38 @@ struct ReportedProgressTests {
     #expect(log.all == [0, 0, 1] && reports.all.isEmpty)
   }
 
+  // Fails if the handler begins on the thread of the work, and inherits its mark.
+  @Test(
+    "a step that work adds to an idle manager reports nothing for the work",
+    arguments: Kind.allCases)
+  func added(_ kind: Kind) async throws {
+    let (manager, other, log) = (manager, manager, Log<Double>())
+    let body = { @Sendable (isPaused: Bool) async throws in
+      if isPaused { other.pause() }
+      let handle = other.add { then in
+        reportProgress(0.5)
+        log.append(AsyncWork.current == nil ? 0 : 1)
+        then()
+      }
+      if isPaused { other.resume() }
+      try await handle.outcome.get()
+    }
+    for isPaused in [false, true] {
+      try await kind.work(in: manager, reports.place) { try await body(isPaused) }
+      // Not a step of a manager.
+      let promise = Promise {
+        try await body(isPaused)
+        log.append(0)
+      }
+      let progress = Log<Double>()
+      promise.progressed { progress.append($0) }
+      try await promise.value
+      await promise.waitForHandlers()
+      #expect(progress.all == [1])
+    }
+    #expect(log.all == [0, 0, 0, 0, 0, 0] && reports.all.isEmpty)
+  }
+
   // Fails if the work is not found on another thread.
   @Test("a callback on another thread reports by the work", arguments: Kind.allCases)
   func callback(_ kind: Kind) async throws {
