@@ -264,7 +264,8 @@ struct ReportedProgressTests {
       if isPaused { other.pause() }
       let handle = other.add { then in
         reportProgress(0.5)
-        log.append(AsyncWork.current == nil ? 0 : 1)
+        // Debug builds mark the handler, which hides the work; but not the task.
+        log.append(AsyncWork.current == nil && withUnsafeCurrentTask { $0 == nil } ? 0 : 1)
         then()
       }
       if isPaused { other.resume() }
