@@ -34,8 +34,8 @@ public struct AsyncWork: Sendable {
 
   /// Reports the progress of the work.
   ///
-  /// A value that decreases or is outside 0…1 has no effect and is reported as a ``Diagnostic``. After the end
-  /// of the work, a call has no effect.
+  /// A value that decreases or is outside 0…1 has no effect and is reported as a ``Diagnostic``. Differences within the
+  /// precision of `Float` are ignored. After the end of the work, a call has no effect, and is not reported.
   ///
   /// ```swift
   /// try await manager.run("send") {
@@ -63,9 +63,9 @@ public struct AsyncWork: Sendable {
 /// ```
 ///
 /// It counts for the innermost work, see ``AsyncWork/current``, and has no effect outside any: a function that
-/// reports can be called anywhere. A callback on another thread is outside: it needs an ``AsyncWork``. A value
-/// that decreases or is outside 0…1 has no effect and is reported as a ``Diagnostic``. Child tasks that work at
-/// the same time report for the whole work, not each for its part.
+/// reports can be called anywhere. A callback on another thread is outside: it needs an ``AsyncWork``. Values are
+/// treated as by ``AsyncWork/progress(_:)``. Child tasks that work at the same time report for the whole work, not each
+/// for its part.
 ///
 /// - Parameter fraction: The progress from 0 to 1.
 public func reportProgress(_ fraction: Double) {

@@ -154,8 +154,9 @@ public final class Deferred<Value: Sendable>: Sendable {
 
   /// Reports the progress of the work.
   ///
-  /// An increase within the precision of `Float` is ignored. A decrease, a value above 1, and
-  /// progress after settlement have no effect and are reported.
+  /// A value that decreases, is outside 0…1, or comes after the settlement has no effect and is reported, unless the
+  /// promise was canceled. So is one for a promise that was resolved with another. Differences within the precision of
+  /// `Float` are ignored.
   ///
   /// ```swift
   /// let deferred = Deferred<String>()

@@ -282,7 +282,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// canceled. This also cancels the promise it was derived from, unless something else wants its
   /// outcome. A settled promise does not change.
   ///
-  /// Takes time proportional to the number of canceled promises.
+  /// Takes time proportional to the number of promises that it is derived from.
   ///
   /// ```swift
   /// if other.cancel() { show("called off") }  // unless it was settled already

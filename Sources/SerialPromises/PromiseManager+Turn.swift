@@ -104,13 +104,32 @@ extension PromiseManager {
   ///   - name: The name in events, errors and diagnostics.
   ///   - body: The work that must not overlap with another turn or step.
   /// - Returns: The value of `body`; nil if it was not called, also in a running step of this manager.
-  /// - Throws: The errors of ``withTurn(_:at:waitingAtMost:_:)``, except those of a call that waits.
+  /// - Throws: The error of `body`; `CancellationError` if the task was canceled before; ``PromiseError/closed``; and
+  ///   ``PromiseError/timedOut(_:)`` if `body` exceeded the manager's time limit, whatever it threw.
   @inlinable
   nonisolated(nonsending) public func withTurnIfAvailable<Value, Failure: Error>(
     _ name: String? = nil, _ body: nonisolated(nonsending) () async throws(Failure) -> Value
   ) async throws -> Value? {
     guard let turn = try takeTurnIfAvailable(name) else { return nil }
     return try await hold(turn, body)
+  }
+
+  /// Runs an existing function exclusively, if it can begin at once.
+  ///
+  /// Behaves as ``withTurnIfAvailable(_:_:)``.
+  ///
+  /// ```swift
+  /// let user = try await manager.withTurnIfAvailable(fetchUser)
+  /// ```
+  ///
+  /// - Parameter body: The function. It must not overlap with another turn or step.
+  /// - Returns: The value of `body`; nil if it was not called.
+  /// - Throws: The errors of ``withTurnIfAvailable(_:_:)``.
+  @_disfavoredOverload
+  nonisolated(nonsending) public func withTurnIfAvailable<Value, Failure: Error>(
+    _ body: nonisolated(nonsending) () async throws(Failure) -> Value
+  ) async throws -> Value? {
+    try await withTurnIfAvailable(nil, body)
   }
 
   @inlinable

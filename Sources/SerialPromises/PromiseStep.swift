@@ -166,8 +166,9 @@ private final class StepValue: Adoption {
 extension Promise {
   /// Starts the promise, and ends the step when the promise is settled and its work has ended.
   ///
-  /// The promise and the step have the same progress. Canceling the step cancels the promise, if
-  /// possible.
+  /// The progress of the promise is the step's until the step ends, and then has progress 1. Canceling the running step
+  /// cancels the promise, if possible. If the handler is part of a ``Step`` that is canceled while it waits, the promise
+  /// stays pending: add the promise itself.
   ///
   /// ```swift
   /// let page = Promise { try await load(url) }

@@ -73,7 +73,8 @@ public struct Then: Sendable {
 
   /// Reports the progress of the step.
   ///
-  /// A value that decreases or is outside 0…1 has no effect and is reported as a ``Diagnostic``.
+  /// A value that decreases or is outside 0…1 has no effect and is reported as a ``Diagnostic``. Differences within the
+  /// precision of `Float` are ignored. After the end of the step, a call has no effect.
   ///
   /// ```swift
   /// manager.add { then in

@@ -55,7 +55,7 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The turn had not begun when the time to wait for it was over: ``PromiseManager/withTurn(_:at:waitingAtMost:_:)``
   /// or ``PromiseManager/run(_:at:waitingAtMost:_:)`` gave up.
   ///
-  /// With the step that ran then; nil if none did, for instance because the manager is paused.
+  /// With the step that ran then; nil if none did, for instance because the manager was paused or waited for its rate.
   case stillWaiting(Duration, for: StepIdentity?)
 
   /// What happened, why, and how to fix it.

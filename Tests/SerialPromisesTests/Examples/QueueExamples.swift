@@ -52,6 +52,11 @@ struct QueueExamples: StandIns {
       let user = try await manager.withTurn(fetchUser)
       #expect(user.name == User().name)
     }
+    do {
+      let manager = PromiseManager()
+      let user = try await manager.withTurnIfAvailable(fetchUser)
+      #expect(user?.name == User().name)
+    }
     let handle = try await manager.addWhenRoom(handler)
     #expect(text(await handle.outcome) == "succeeded")
     #expect(log.all == ["download"])
