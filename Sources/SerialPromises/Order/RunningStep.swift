@@ -11,19 +11,36 @@ struct RunningStep: Sendable {
   /// Without the macro, whose value is not available to code that is inlined into other modules.
   @usableFromInline static let local = TaskLocal(wrappedValue: Mark(nil))
 
-  /// The value of the task-local: the runtime copies a structure in half the time of an optional.
+  /// What the code in a task is part of.
   @usableFromInline
   struct Mark: Sendable {
-    let step: RunningStep?
-    /// The work of a promise that has begun within the step, or without one.
-    let work: (any ReportingWork)?
+    // References: the runtime takes several times as long to copy an optional structure.
+    private let lock: Locked<SerialOrder>?
+    private let id: Int
+    private let context: Context?
 
-    init(_ step: RunningStep?, _ work: (any ReportingWork)? = nil) {
-      (self.step, self.work) = (step, work)
+    init(_ step: RunningStep?) {
+      (lock, id, context) = (step?.lock, step?.id ?? 0, step?.context)
+    }
+
+    /// Marks the work of a promise, within the step if there is one.
+    init(_ step: RunningStep?, _ work: any ReportingWork) {
+      (lock, id, context) = (nil, 0, Context(.work(work), outer: step))
+    }
+
+    /// The innermost step.
+    var step: RunningStep? {
+      guard let lock else { return context?.outer }
+      return RunningStep(lock: lock, id: id, context: context)
+    }
+
+    /// The promise's work that has begun within the step, or without one.
+    var work: (any ReportingWork)? {
+      if case .work(let work) = context?.kind { work } else { nil }
     }
 
     /// Whether the task does work; the mark of a closure's handler, which only debug builds set, does not count.
-    var isOfWork: Bool { work != nil || step.map { $0.handler == nil } ?? false }
+    var isOfWork: Bool { lock != nil && step?.handler == nil || work != nil }
   }
 
   static var current: RunningStep? { local.get().step }
@@ -32,47 +49,57 @@ struct RunningStep: Sendable {
   private let id: Int
   private let context: Context?
 
-  /// One reference, because each copy of a mark retains it.
-  private enum Context {
-    /// The step is a promise, whose handler the task runs; with the step that waits for this one, if any.
-    case promise([RunningStep])
-    /// The step that waits for this one, in an array, because a structure cannot contain another of its type.
-    case outer([RunningStep])
-    /// The closure's handler that the task belongs to.
-    case handler(RunningHandler)
+  /// What a mark has besides its step.
+  private final class Context: Sendable {
+    enum Kind {
+      /// The step is code in a task.
+      case code
+      /// The step is a promise, whose handler the task runs.
+      case promise
+      /// The closure's handler that the task belongs to.
+      case handler(RunningHandler)
+      /// The task does a promise's work.
+      case work(any ReportingWork)
+    }
+
+    static let promise = Context(.promise, outer: nil)
+
+    let kind: Kind
+    /// The step that waits for this one; of work, the step that it is part of.
+    let outer: RunningStep?
+
+    init(_ kind: Kind, outer: RunningStep?) {
+      (self.kind, self.outer) = (kind, outer)
+    }
+  }
+
+  private init(lock: Locked<SerialOrder>, id: Int, context: Context?) {
+    (self.lock, self.id, self.context) = (lock, id, context)
   }
 
   init(lock: Locked<SerialOrder>, id: Int, outer: RunningStep?) {
-    (self.lock, self.id) = (lock, id)
-    context = outer.map { .outer([$0]) }
+    self.init(lock: lock, id: id, context: outer.map { Context(.code, outer: $0) })
   }
 
   /// The mark of a handler of a promise that is a step.
   init(promiseOf lock: Locked<SerialOrder>, id: Int, outer: RunningStep?) {
-    (self.lock, self.id) = (lock, id)
-    context = .promise(outer.map { [$0] } ?? [])
+    self.init(
+      lock: lock, id: id, context: outer.map { Context(.promise, outer: $0) } ?? .promise)
   }
 
   /// The mark of a closure's handler.
   ///
   /// Not within the mark of an outer handler on the stack, which does not wait for this step.
   init(handlerOf then: Then) {
-    (lock, id) = (then.token.lock, then.token.id)
-    context = .handler(RunningHandler(then))
-  }
-
-  private var outer: RunningStep? {
-    switch context {
-    case .outer(let steps), .promise(let steps): steps.first
-    case .handler, nil: nil
-    }
+    let handler = Context(.handler(RunningHandler(then)), outer: nil)
+    self.init(lock: then.token.lock, id: then.token.id, context: handler)
   }
 
   /// Whether the step is code in a task: the task's own code, or code that started the task.
   var isCode: Bool {
-    switch context {
-    case .outer, nil: true
-    case .promise, .handler: false
+    switch context?.kind {
+    case .code, nil: true
+    case .promise, .handler, .work: false
     }
   }
 
@@ -80,13 +107,13 @@ struct RunningStep: Sendable {
   func report(_ fraction: Double) { lock.report(fraction, ofStep: id) }
 
   private var handler: RunningHandler? {
-    if case .handler(let handler) = context { handler } else { nil }
+    if case .handler(let handler) = context?.kind { handler } else { nil }
   }
 
   /// The steps of a mark, without those that have ended, which would accumulate.
   static func running(_ mark: RunningStep?) -> RunningStep? {
     guard let mark else { return nil }
-    return sequence(first: mark, next: \.outer).filter { $0.identity != nil }.reversed()
+    return sequence(first: mark, next: \.context?.outer).filter { $0.identity != nil }.reversed()
       .reduce(nil) { $1.handler == nil ? RunningStep(lock: $1.lock, id: $1.id, outer: $0) : $1 }
   }
 
@@ -102,7 +129,7 @@ struct RunningStep: Sendable {
     _ lock: Locked<SerialOrder>, in mark: RunningStep? = current
   ) -> StepIdentity? {
     guard let mark else { return nil }
-    for step in sequence(first: mark, next: \.outer) where step.lock === lock {
+    for step in sequence(first: mark, next: \.context?.outer) where step.lock === lock {
       if let identity = step.identity { return identity }
     }
     return nil

@@ -80,8 +80,9 @@ final class Link: Core, @unchecked Sendable {
       await work.work {
         // Marks only the handler. Code that runs in this task afterwards is not part of its step.
         do {
+          let step = currentStep
           // Cleanup contributes nothing.
-          let mark = RunningStep.Mark(currentStep, kind == .cleanup ? nil : work)
+          let mark = kind == .cleanup ? RunningStep.Mark(step) : RunningStep.Mark(step, work)
           return .success(
             try await RunningStep.local.withValue(mark) { try await handler(outcome) })
         } catch {
