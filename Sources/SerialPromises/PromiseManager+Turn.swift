@@ -132,31 +132,24 @@ extension PromiseManager {
     try await withTurnIfAvailable(nil, body)
   }
 
+  // Inlined into the caller, whose types it then has: half the time of a turn without contention.
   @inlinable
-  nonisolated(nonsending) func hold<Value, Failure: Error>(
-    _ turn: borrowing TakenTurn, _ body: nonisolated(nonsending) () async throws(Failure) -> Value
+  func hold<Value, Failure: Error>(
+    _ turn: borrowing TakenTurn, isolation: isolated (any Actor)? = #isolation,
+    _ body: nonisolated(nonsending) () async throws(Failure) -> Value
   ) async throws -> Value {
     let value: Value
     do {
-      value = try await withMark(turn, body)
+      value = try await marks.withValue(mark(turn)) {
+        // Captured, so that this closure has its isolation, and the executor does not change twice.
+        _ = isolation
+        return try await body()
+      }
     } catch {
       throw await end(turn, error) ?? error
     }
     if !endAtOnce(turn), let error = await end(turn, nil) { throw error }
     return value
-  }
-
-  // Inlined into the caller, whose types it then has: half the time of a turn without contention.
-  @inlinable
-  func withMark<Value, Failure: Error>(
-    _ turn: borrowing TakenTurn, isolation: isolated (any Actor)? = #isolation,
-    _ body: nonisolated(nonsending) () async throws(Failure) -> Value
-  ) async throws -> Value {
-    try await RunningStep.local.withValue(mark(turn)) {
-      // Captured, so that this closure has its isolation, and the executor does not change twice.
-      _ = isolation
-      return try await body()
-    }
   }
 
   /// Takes the turn of an idle manager.
@@ -213,7 +206,7 @@ extension PromiseManager {
   @usableFromInline
   func mark(_ turn: borrowing TakenTurn) -> RunningStep.Mark {
     RunningStep.Mark(
-      RunningStep(lock: order, id: turn.id, outer: RunningStep.running(RunningStep.current)))
+      RunningStep(lock: order, id: turn.id, outer: RunningStep.running(marks.get().step)))
   }
 
   /// Ends the turn of code that succeeded, if nothing follows.

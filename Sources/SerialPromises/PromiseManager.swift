@@ -37,6 +37,11 @@ public final class PromiseManager: StepRunner {
   /// Sets the time limit of a step before its work begins.
   let limit: (@Sendable (Locked<SerialOrder>, Int) -> Void)?
 
+  /// The mark of turns.
+  ///
+  /// Stored, because each access to a global variable asks whether it has been made.
+  @usableFromInline let marks = RunningStep.local
+
   /// Measures how long callers wait.
   private let clock: any Clock<Duration>
 
