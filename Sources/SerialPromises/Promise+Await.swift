@@ -14,7 +14,11 @@ extension Promise {
   ///   that would deadlock, because the promise waits for its turn in that step's manager.
   nonisolated(nonsending) public var value: Value {
     get async throws {
-      if erased.lifeline != nil { core.demand() }
+      if erased.lifeline != nil {
+        // First, so that the work has the priority from the start.
+        core.escalate(to: Task.currentPriority)
+        core.demand()
+      }
       // Separate function, because the following code needs stack that a settled promise does not.
       if let outcome = core.poll() { return try outcome.get() }
       if RunningStep.current != nil, let step = core.deadlock({ RunningStep.deadlockedStep($0) }) {

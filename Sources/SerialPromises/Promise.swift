@@ -165,9 +165,12 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
       let work = PromiseWork(of: deferred.core)
       // Registered before the work starts, so that code started by the work can cancel the promise.
       deferred.onCancel { work.cancelHandle() }
+      // Nil inherits the priority.
+      let known = TaskPriority(rawValue: deferred.core.withLock { $0.priority })
+      let needed = known > Task.currentPriority ? known : nil
       // The task inherits the mark.
       let task = RunningStep.local.withValue(RunningStep.Mark(.current, work)) {
-        Task {
+        Task(priority: needed) {
           do {
             let value = try await operation()
             work.end()

@@ -260,6 +260,21 @@ struct PriorityTests {
     #expect(log.all == ["link true", "returned true", "pulled true", "pulled true"])
   }
 
+  // Fails if the work is raised when it may have begun: in some of 100 rounds.
+  @Test("each attempt of a promise that is awaited has the priority from the start")
+  func attempts() async throws {
+    for _ in 1...100 {
+      let (count, log) = (Locked(0), Log<Bool>())
+      let promise = Promise {
+        if count.next() == 1 { throw Failed() }
+        log.append(Task.currentPriority == .top)
+      }
+      .retry(1)
+      try await Task.detached(priority: .top) { try await promise.value }.value
+      #expect(log.all == [true])
+    }
+  }
+
   /// Notes whether work at `.background` was raised, in a turn behind which the change happens.
   private func wasRaised(
     _ change: (PromiseManager, _ top: @escaping Body) async throws -> Void
