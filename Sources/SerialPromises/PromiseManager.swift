@@ -363,7 +363,8 @@ public final class PromiseManager: StepRunner {
       (order.next(reach, on: thread, at: time), order.throttledWait, order.memory)
     }
     if let wait {
-      let timer = stopwatch.timer(wait.duration) { [order] _ in
+      // From the same time: what passes in between would delay the step.
+      let timer = stopwatch.timer(time + wait.duration) { [order] _ in
         // A wait that the clock cannot measure counts as finished.
         let result = order.transition { $0.waited(wait.ticket) }
         // On this thread, which runs no task and no other code.
@@ -374,7 +375,7 @@ public final class PromiseManager: StepRunner {
     }
     if let memory {
       let timer = Locked<Timer?>(nil)
-      let running = stopwatch.timer(memory) { [self] _ in
+      let running = stopwatch.timer(time + memory) { [self] _ in
         withExtendedLifetime((self, timer.withLock { $0.take() })) {}
       }
       timer.withLock { $0 = running }

@@ -1,12 +1,12 @@
 import Dispatch
 
-/// Calls an action after a delay, unless it is canceled or released first.
+/// Calls an action at a time, unless it is canceled or released first.
 ///
 /// Uses Dispatch for the system's clocks: a task would need a thread of the cooperative pool, and
 /// code that blocks on this timer may occupy all of them. Other clocks support sleeping only in a
 /// task. In both cases the action runs on a global queue, outside any task.
 final class Timer: Sendable {
-  /// Called at most once: with nil when the delay has passed, or with the error that the clock
+  /// Called at most once: with nil when the time has come, or with the error that the clock
   /// threw.
   typealias Action = @Sendable (_ failure: (any Error)?) -> Void
 
@@ -18,11 +18,14 @@ final class Timer: Sendable {
 
   private let stop: @Sendable () -> Void
 
-  init<C: Clock<Duration>>(
-    after delay: Duration, on clock: C, _ action: @escaping Action
+  convenience init(
+    after delay: Duration, on clock: some Clock<Duration>, _ action: @escaping Action
   ) {
     // Computed here, so that the delay includes the time until the wait begins.
-    let deadline = clock.now.advanced(by: delay.countable)
+    self.init(until: clock.now.advanced(by: delay.countable), on: clock, action)
+  }
+
+  init<C: Clock<Duration>>(until deadline: C.Instant, on clock: C, _ action: @escaping Action) {
     let action = Locked<Action?>(action)
     self.action = action
     let end: Action = { failure in action.withLock { $0.take() }?(failure) }

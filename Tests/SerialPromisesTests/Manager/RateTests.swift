@@ -46,6 +46,17 @@ struct RateTests {
     #expect(clock.sleepers == 0)
   }
 
+  // Fails if the clock is read again, after how long the wait is has been found.
+  @Test("a step that waits for the rate is not late because time passes meanwhile")
+  func looksOnce() async {
+    let manager = PromiseManager(rate: Rate(1, per: .seconds(10)), clock: clock)
+    manager.add { then in then() }
+    clock.tick(.seconds(1))
+    manager.add { then in then() }
+    await clock.waitForSleeper()
+    #expect(clock.nextDeadline?.offset == .seconds(10))
+  }
+
   // Fails if old starts are counted, or are dropped too soon when the ring buffer wraps.
   @Test("no interval has more starts than the rate allows", arguments: [1, 2, 3])
   func random(_ seed: UInt64) {

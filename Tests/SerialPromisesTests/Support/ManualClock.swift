@@ -14,6 +14,7 @@ final class ManualClock: Clock, Sendable {
     var now = Instant()
     var sleepers: [Int: (deadline: Instant, continuation: CheckedContinuation<Void, Never>)] = [:]
     var last = 0
+    var tick = Duration.zero
   }
 
   private let state = Locked(State())
@@ -27,7 +28,19 @@ final class ManualClock: Clock, Sendable {
     self.cancelled = cancelled
   }
 
-  var now: Instant { state.withLock { $0.now } }
+  var now: Instant {
+    state.withLock { state in
+      defer { state.now = state.now.advanced(by: state.tick) }
+      return state.now
+    }
+  }
+
+  /// Lets time pass with each reading, from now on.
+  func tick(_ duration: Duration) { state.withLock { $0.tick = duration } }
+
+  /// The time at which the next task is woken.
+  var nextDeadline: Instant? { state.withLock { $0.sleepers.values.map(\.deadline).min() } }
+
   var minimumResolution: Duration { .zero }
 
   /// The number of sleeping tasks.
