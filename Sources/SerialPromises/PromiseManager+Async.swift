@@ -21,8 +21,8 @@ extension PromiseManager {
   /// - Parameters:
   ///   - name: The name in events, errors and diagnostics.
   ///   - place: The place in the queue.
-  ///   - waitingAtMost: The maximum time to wait for the turn, as in ``withTurn(_:at:waitingAtMost:_:)``; nil
-  ///     means no limit.
+  ///   - waitingAtMost: The maximum time to wait for the turn, which behaves as that of
+  ///     ``withTurn(_:at:waitingAtMost:_:)``; nil means no limit.
   ///   - operation: The work.
   /// - Returns: The result of the work.
   /// - Throws: The error of the work; `CancellationError` if the step was canceled, whatever error the work
@@ -182,8 +182,8 @@ extension PromiseManager {
 
   /// Adds a step made from a closure, when the queue has room for it.
   ///
-  /// Meanwhile the step keeps its place in the order of addition. Without a capacity there is
-  /// always room.
+  /// Meanwhile the step keeps its place in the order of addition, counts as waiting, and runs in its turn even if the
+  /// manager is closed. Without a capacity there is always room.
   ///
   /// ```swift
   /// let manager = PromiseManager(capacity: 2)

@@ -24,8 +24,8 @@ extension PromiseManager {
   /// The turn is a step among the others, with a place, a name, events, and the manager's capacity, rate and
   /// failure policy. If the manager is idle, `body` begins without suspending.
   ///
-  /// While a task with a higher priority waits behind it, the turn's task has that priority; see
-  /// <doc:LifeOfAStep#Priorities>.
+  /// If a task with a higher priority waits behind it, the turn's task has that priority until the end of the turn, at
+  /// least; see <doc:LifeOfAStep#Priorities>.
   ///
   /// A turn that waited counts as running when its task is resumed, even if its actor is busy: no other
   /// step overtakes it. If it is canceled or times out before `body` begins there, `body` never begins.
@@ -41,8 +41,8 @@ extension PromiseManager {
   ///
   /// With `waitingAtMost`, a caller gives up if its turn has not begun in time, as measured by the manager's
   /// clock: its step is canceled, and the order of the others does not change. A turn that has been granted is
-  /// not withdrawn, and an idle manager whose rate allows it grants it even if that time is zero, except right after
-  /// another step has ended.
+  /// not withdrawn, and an idle manager whose rate allows it grants it even if that time is zero, except while the
+  /// thread that has ended a step looks for the next one. If the clock throws, the time has passed.
   ///
   /// For work that must be cancelable apart from its caller, use ``run(_:at:waitingAtMost:_:)``.
   ///
@@ -93,8 +93,8 @@ extension PromiseManager {
 
   /// Runs a closure exclusively, as ``withTurn(_:at:waitingAtMost:_:)`` does, if it can begin at once.
   ///
-  /// It can if no step runs or waits, the manager is not paused, and its rate allows it: it overtakes no step. Right
-  /// after a step has ended, it may still return nil.
+  /// It can if no step runs or waits, the manager is not paused, and its rate allows it: it overtakes no step. While the
+  /// thread that has ended a step looks for the next one, it returns nil, even if `idle()` has returned.
   ///
   /// ```swift
   /// let isSaved = try await manager.withTurnIfAvailable { try await save(draft) } != nil
@@ -104,8 +104,9 @@ extension PromiseManager {
   ///   - name: The name in events, errors and diagnostics.
   ///   - body: The work that must not overlap with another turn or step.
   /// - Returns: The value of `body`; nil if it was not called, also in a running step of this manager.
-  /// - Throws: The error of `body`; `CancellationError` if the task was canceled before; ``PromiseError/closed``; and
-  ///   ``PromiseError/timedOut(_:)`` if `body` exceeded the manager's time limit, whatever it threw.
+  /// - Throws: The error of `body`; `CancellationError` if the task was canceled before, or ``PromiseError/closed`` if
+  ///   the manager was closed, also if the turn was not available; and ``PromiseError/timedOut(_:)`` if `body` exceeded
+  ///   the manager's time limit, whatever it threw.
   @inlinable
   nonisolated(nonsending) public func withTurnIfAvailable<Value, Failure: Error>(
     _ name: String? = nil, _ body: nonisolated(nonsending) () async throws(Failure) -> Value

@@ -6,7 +6,7 @@
 ///
 /// Handle the four cases that a correct program can meet. After ``closed``, add no further steps. After
 /// ``full(capacity:)``, add the step later, or use ``PromiseManager/addWhenRoom(_:_:)``. After ``timedOut(_:)``,
-/// give up or try again; the work itself may still be running. After ``stillWaiting(_:for:)``, too: the work has
+/// give up or try again; the work itself may still be running. After ``stillWaiting(_:for:)``, do the same; the work has
 /// not begun.
 ///
 /// The other cases are mistakes in the program. Their ``description`` says what is wrong and how to fix it:
@@ -55,7 +55,8 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The turn had not begun when the time to wait for it was over: ``PromiseManager/withTurn(_:at:waitingAtMost:_:)``
   /// or ``PromiseManager/run(_:at:waitingAtMost:_:)`` gave up.
   ///
-  /// With the step that ran then; nil if none did, for instance because the manager was paused or waited for its rate.
+  /// With the step that ran then, perhaps one whose actor is busy, or that has timed out; nil if none did, for instance
+  /// because the manager was paused or waited for its rate.
   case stillWaiting(Duration, for: StepIdentity?)
 
   /// What happened, why, and how to fix it.
