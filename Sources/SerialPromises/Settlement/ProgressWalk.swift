@@ -1,4 +1,5 @@
-/// Computes the progress of a promise that depends on many others.
+/// Computes the progress of a promise from those that it depends on, and records it in all of them: without a
+/// listener, nothing else does.
 ///
 /// Iterative, because combinations may be nested to any depth. Visits each promise once, however
 /// many depend on it.
@@ -6,6 +7,7 @@ struct ProgressWalk {
   // Retains the promises, so that no other one reuses the address, and with it the identity, of a
   // released one.
   private var known: [ObjectIdentifier: (core: Core, fraction: Double)] = [:]
+  private var front = ProgressFront()
 
   /// The number of visited promises.
   var visits: Int { known.count }
@@ -23,8 +25,12 @@ struct ProgressWalk {
         case .one(let source, _, let share): share.of(fraction(of: source))
         case .many(let junction): junction.progress(fraction)
         }
-      known[ObjectIdentifier(core)] = (core, max(fraction(of: core), reached))
+      guard reached > fraction(of: core) else { return }
+      // No effect if the promise has failed meanwhile: its dependencies, which may have risen since, no longer count.
+      core.rise(to: reached, &front)
+      known[ObjectIdentifier(core)] = (core, core.progress)
     }
+    front.passOn()
     return fraction(of: core)
   }
 

@@ -110,20 +110,15 @@ extension Core {
   /// The known progress of this promise.
   var progress: Double { withLock { $0.progress } }
 
-  /// Updates the progress of this promise, which is computed from its dependencies if it is not watched.
+  /// Updates the progress of this promise, which depends on others.
   ///
-  /// Recorded: when the promise has failed, its dependencies no longer count.
+  /// Call it before the promise fails and they no longer count.
   ///
   /// - Returns: The progress.
   @discardableResult
   func updateProgress(_ walk: inout ProgressWalk) -> Double {
     let (known, isDerived) = withLock { ($0.progress, $0.upstream != nil) }
-    guard isDerived else { return known }
-    let current = walk.progress(of: self)
-    guard current > known else { return known }
-    carryOut(withLock { $0.rise(to: current) })
-    // Lower if the promise has failed in between, and its dependencies have risen since.
-    return progress
+    return isDerived ? walk.progress(of: self) : known
   }
 
   @discardableResult

@@ -263,6 +263,45 @@ struct PromiseProgressTests {
     #expect(second.progress == 0.375 && work.promise.progress == 0.75)
   }
 
+  /// A dependency on one promise, which calls a function when its inputs are visited for the first time.
+  private final class Interrupted: Junction {
+    let input: Core
+    let visited = Locked<(@Sendable () -> Void)?>(nil)
+
+    init(_ input: Core) { self.input = input }
+
+    var sources: [Core] {
+      visited.withLock { $0.take() }?()
+      return [input]
+    }
+    var waitsForAll: Bool { true }
+    func forEachSource(_ body: (Core, JunctionInput) -> Void) {}
+    func settled(_ index: Int, _ source: Core, of result: Core, _ agenda: inout Agenda) {}
+    func sourceIsLost() -> Bool { true }
+    func progress(_ fraction: (Core) -> Double) -> Double { fraction(input) }
+    func watch() -> Double { 0 }
+    func advance(_ index: Int, to fraction: Double) -> Double? { nil }
+    var recipe: Restart.Make? { nil }
+  }
+
+  // Fails if a reader counts what the inputs of a promise reach after it has been canceled.
+  @Test("a promise that is canceled while its progress is read keeps that for its dependents, too")
+  func canceledMeanwhile() {
+    let (work, source, proceed) = (deferred(), Core(origin: Origin(nil, #fileID, #line)), Gate())
+    defer { proceed.open() }
+    let junction = Interrupted(work.core)
+    source.depend(on: .combined(junction))
+    let last = Promise<Int>(hot: source).finally { await proceed.passed() }
+    work.progress(0.25)
+    junction.visited.withLock {
+      $0 = {
+        source.cancel()
+        work.fulfill(1)
+      }
+    }
+    #expect(last.progress == 0.25 && source.progress == 0.25)
+  }
+
   // Fails if the promise is withdrawn from its source before its progress is known.
   @Test("a promise that times out keeps its progress, without a listener as well")
   func timedOut() async {
