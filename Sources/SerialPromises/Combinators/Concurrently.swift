@@ -134,9 +134,9 @@ private final class Pull<Value: Sendable, Item: Sendable>: Junction, Sendable {
   /// Pulls while the limit allows; on one thread at a time, and without recursion.
   func more() {
     guard state.withLock({ $0.claim() }) else { return }
-    // The sequence may wait for a step, as the code that caused the pull may.
-    let step = RunningStep.current
-    source.place.call { RunningStep.local.withValue(RunningStep.Mark(step)) { self.pull() } }
+    // The sequence may wait for a step, as the code that caused the pull may. It reports nothing.
+    let mark = RunningStep.Mark(RunningStep.current?.ofCallback)
+    source.place.call { RunningStep.local.withValue(mark) { self.pull() } }
   }
 
   private func pull() {

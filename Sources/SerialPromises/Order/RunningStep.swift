@@ -54,7 +54,7 @@ struct RunningStep: Sendable {
     enum Kind {
       /// The step is code in a task.
       case code
-      /// The step is a promise, whose handler the task runs.
+      /// The step is a promise, whose handler the task runs; or it waits for such a callback.
       case promise
       /// The closure's handler that the task belongs to.
       case handler(RunningHandler)
@@ -93,6 +93,11 @@ struct RunningStep: Sendable {
   init(handlerOf then: Then) {
     let handler = Context(.handler(RunningHandler(then)), outer: nil)
     self.init(lock: then.token.lock, id: then.token.id, context: handler)
+  }
+
+  /// The mark of code that the step waits for, and that reports no progress.
+  var ofCallback: RunningStep {
+    isCode ? RunningStep(promiseOf: lock, id: id, outer: context?.outer) : self
   }
 
   /// Whether the step is code in a task: the task's own code, or code that started the task.

@@ -287,6 +287,20 @@ struct ReportedProgressTests {
     #expect(log.all == [0, 0, 0, 0, 0, 0] && reports.all.isEmpty)
   }
 
+  // Fails if the first promises, which are pulled on the thread of the work, are made by it.
+  @Test("the sequence of a combination reports nothing for the work", arguments: Kind.allCases)
+  func sequence(_ kind: Kind) async throws {
+    let (manager, log) = (manager, Log<Bool>())
+    try await kind.work(in: manager, reports.place) {
+      let numbers = [1, 2, 3].lazy.map { number in
+        log.append(AsyncWork.current == nil)
+        return Promise.value(number)
+      }
+      _ = try await when(numbers, concurrently: 1).value
+    }
+    #expect(log.all == [true, true, true])
+  }
+
   // Fails if the work is not found on another thread.
   @Test("a callback on another thread reports by the work", arguments: Kind.allCases)
   func callback(_ kind: Kind) async throws {
