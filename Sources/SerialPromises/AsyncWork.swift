@@ -34,8 +34,10 @@ public struct AsyncWork: Sendable {
 
   /// Reports the progress of the work.
   ///
-  /// A value that decreases or is outside 0…1 has no effect and is reported as a ``Diagnostic``. Differences within the
-  /// precision of `Float` are ignored. After the end of the work, a call has no effect, and is not reported.
+  /// A value that decreases or is outside 0…1 has no effect and is reported, as
+  /// ``Diagnostic/progressIgnored(_:current:reported:)`` of a step or
+  /// ``Diagnostic/promiseProgressIgnored(_:current:reported:)`` of a promise. Differences within the precision of
+  /// `Float` are ignored. After the end of the work, a call has no effect, and is not reported.
   ///
   /// ```swift
   /// try await manager.run("send") {

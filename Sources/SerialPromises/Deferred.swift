@@ -154,9 +154,8 @@ public final class Deferred<Value: Sendable>: Sendable {
 
   /// Reports the progress of the work.
   ///
-  /// A value that decreases, is outside 0…1, or comes after the settlement has no effect and is reported, unless the
-  /// promise was canceled. So is one for a promise that was resolved with another. Differences within the precision of
-  /// `Float` are ignored.
+  /// A value that decreases, is outside 0…1, or comes after the promise was settled or resolved with another has no
+  /// effect and is reported, unless `cancel()` has settled it. Differences within the precision of `Float` are ignored.
   ///
   /// ```swift
   /// let deferred = Deferred<String>()

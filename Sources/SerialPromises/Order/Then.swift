@@ -74,7 +74,7 @@ public struct Then: Sendable {
   /// Reports the progress of the step.
   ///
   /// A value that decreases or is outside 0…1 has no effect and is reported as a ``Diagnostic``. Differences within the
-  /// precision of `Float` are ignored. After the end of the step, a call has no effect.
+  /// precision of `Float` are ignored. After the end of the step, a call has no effect, and is not reported.
   ///
   /// ```swift
   /// manager.add { then in

@@ -50,7 +50,9 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
   /// A progress value was ignored because it decreased or was outside 0…1.
   case progressIgnored(StepIdentity, current: Double, reported: Double)
 
-  /// A progress value was ignored because it decreased, exceeded 1 or followed the settlement.
+  /// A progress value was ignored because it decreased, was outside 0…1 or followed the settlement.
+  ///
+  /// Of the handler of a link, both values are those of the handler, not of the chain.
   case promiseProgressIgnored(PromiseIdentity, current: Double, reported: Double)
 
   /// A promise was fulfilled, failed or resolved after it had been settled or resolved.
