@@ -20,7 +20,7 @@ private let hasEnqueued = Atomic(false)
 extension RunningStep {
   /// The steps of these scopes; nil if there is none.
   static func of(_ scopes: [WorkScope]) -> RunningStep? {
-    scopes.reduce(nil) { RunningStep(promiseOf: $1.turn, id: $1.then.token.id, outer: $0) }
+    scopes.reduce(nil) { RunningStep(callbackOf: $1.turn, id: $1.then.token.id, outer: $0) }
   }
 }
 

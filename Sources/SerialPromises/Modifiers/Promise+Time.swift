@@ -91,6 +91,7 @@ private final class TimeoutLink<C: Clock<Duration>>: Core, Recipe, @unchecked Se
       // Decides what came first: once withdrawn, the link is not settled by its source. The source is
       // canceled before the failure, which announces it.
       let scopes = withLock { $0.scopes }
+      // The source counts only until the withdrawal.
       updateProgress()
       guard source.withdraw(self, cancelling: true, for: scopes) else { return }
       settle(.failure(error), by: .adopted)

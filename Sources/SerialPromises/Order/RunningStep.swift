@@ -40,7 +40,9 @@ struct RunningStep: Sendable {
     }
 
     /// Whether the task does work; the mark of a closure's handler, which only debug builds set, does not count.
-    var isOfWork: Bool { lock != nil && step?.handler == nil || work != nil }
+    var isOfWork: Bool {
+      if case .handler = context?.kind { false } else { lock != nil || context != nil }
+    }
   }
 
   static var current: RunningStep? { local.get().step }
@@ -54,15 +56,15 @@ struct RunningStep: Sendable {
     enum Kind {
       /// The step is code in a task.
       case code
-      /// The step is a promise, whose handler the task runs; or it waits for such a callback.
-      case promise
+      /// The step waits for code that is no work of its own: a handler of the promise that it is, or a sequence.
+      case callback
       /// The closure's handler that the task belongs to.
       case handler(RunningHandler)
       /// The task does a promise's work.
       case work(any ReportingWork)
     }
 
-    static let promise = Context(.promise, outer: nil)
+    static let callback = Context(.callback, outer: nil)
 
     let kind: Kind
     /// The step that waits for this one; of work, the step that it is part of.
@@ -81,10 +83,10 @@ struct RunningStep: Sendable {
     self.init(lock: lock, id: id, context: outer.map { Context(.code, outer: $0) })
   }
 
-  /// The mark of a handler of a promise that is a step.
-  init(promiseOf lock: Locked<SerialOrder>, id: Int, outer: RunningStep?) {
+  /// The mark of code that the step waits for, and that reports no progress: of a promise that is the step.
+  init(callbackOf lock: Locked<SerialOrder>, id: Int, outer: RunningStep?) {
     self.init(
-      lock: lock, id: id, context: outer.map { Context(.promise, outer: $0) } ?? .promise)
+      lock: lock, id: id, context: outer.map { Context(.callback, outer: $0) } ?? .callback)
   }
 
   /// The mark of a closure's handler.
@@ -95,16 +97,16 @@ struct RunningStep: Sendable {
     self.init(lock: then.token.lock, id: then.token.id, context: handler)
   }
 
-  /// The mark of code that the step waits for, and that reports no progress.
+  /// The same of code that reports no progress.
   var ofCallback: RunningStep {
-    isCode ? RunningStep(promiseOf: lock, id: id, outer: context?.outer) : self
+    isCode ? RunningStep(callbackOf: lock, id: id, outer: context?.outer) : self
   }
 
   /// Whether the step is code in a task: the task's own code, or code that started the task.
   var isCode: Bool {
     switch context?.kind {
     case .code, nil: true
-    case .promise, .handler, .work: false
+    case .callback, .handler, .work: false
     }
   }
 

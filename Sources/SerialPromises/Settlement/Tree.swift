@@ -139,6 +139,7 @@ extension Core {
     var frontier = [(self, scopes)]
     var walk = ProgressWalk()
     while let (core, scopes) = frontier.popLast() {
+      // Its dependencies count only until the withdrawal.
       core.updateProgress(&walk)
       guard let begun = core.withLock({ $0.beginCancel(for: scopes) }) else { continue }
       cancelled.append(core)

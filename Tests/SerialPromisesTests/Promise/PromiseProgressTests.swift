@@ -314,6 +314,18 @@ struct PromiseProgressTests {
     #expect(await promise.outcome.hasPrefix("failed") && promise.progress == 0.5)
   }
 
+  // Fails if the end of a step that has not begun settles the result before its progress is known.
+  @Test("a result of serially whose step is canceled while it waits keeps its progress")
+  func serially() async {
+    let (manager, work) = (PromiseManager(diagnostics: reports.place), deferred())
+    work.onCancel {}
+    work.progress(0.5)
+    manager.pause()
+    let all = manager.serially([work.promise])
+    manager.cancelAll()
+    #expect(await all.outcome.hasPrefix("failed") && all.progress == 0.5)
+  }
+
   // Fails if the link's part, which is done, counts no longer when the promise that it returned cannot be waited for.
   @Test("a promise that fails because of a cycle keeps its progress")
   func cycle() async {
