@@ -96,10 +96,12 @@ private struct LauncherRounds {
     let time = isLong ? delay.upperBound * 3 : .random(in: delay, using: &rounds.random) / 4
     let seconds = String(format: "%.3f", Double(time) / 1_000_000)
     let retries = Int.random(in: 0...2, using: &rounds.random) == 0 ? "1" : "0"
+    // Ignores a signal until the start is recorded: its handler would record an end without a start.
     let setUp = """
-      end() { trap '' TERM; echo end $id $1 >>rec; echo out $id; exit $1; }; trap 'end 5' TERM;
+      trap '' TERM; end() { trap '' TERM; echo end $id $1 >>rec; echo out $id; exit $1; };
       """
-    let line = KillRounds.job(setUp: setUp, "sleep \(seconds); end \(code)")
+    let line = KillRounds.job(
+      setUp: setUp, "trap 'end 5' TERM; sleep \(seconds); end \(code)")
     #expect(try scene.serialq("add", "--retries", retries, "-c", line).code == 0)
   }
 
