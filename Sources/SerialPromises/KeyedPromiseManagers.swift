@@ -125,6 +125,9 @@ public final class KeyedPromiseManagers<Key: Hashable & Sendable>: Sendable {
   /// pause, it may not return. As ``PromiseManager/idle()`` does, it returns early if the calling task is
   /// canceled, or is part of a running step of one of the managers, which is reported.
   ///
+  /// Raises the work of each manager that is not idle to the priority of the calling task; that of one which is
+  /// used later, when those are idle (<doc:LifeOfAStep#Priorities>).
+  ///
   /// Takes time proportional to the number of managers, again each time that a step was added meanwhile.
   ///
   /// ```swift
@@ -142,8 +145,10 @@ public final class KeyedPromiseManagers<Key: Hashable & Sendable>: Sendable {
       for manager in managers where RunningStep.deadlockedStep(manager.order) != nil {
         return await manager.idle()
       }
+      let orders = managers.map(\.order)
       // Each is released when it is idle: its key may not be used again.
-      while let manager = managers.popLast() { await manager.idle() }
+      managers = []
+      await orders.wait(for: .idle)
     }
   }
 

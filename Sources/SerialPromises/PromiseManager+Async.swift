@@ -95,17 +95,7 @@ extension PromiseManager {
   nonisolated(nonsending) func wait(for condition: Waiters.Condition) async {
     if order.withLock({ $0.holds(condition) }) { return }
     if let step = RunningStep.deadlockedStep(order) { return report(.deadlock(step)) }
-    let ticket = Locked<Waiters.Ticket?>(nil)
-    await suspended { continuation in
-      when(condition, ticket) { continuation.resume() }
-      // The task may have been canceled before the ticket was stored.
-      if Task.isCancelled { withdraw(ticket) }
-      raise(ticket, to: Task.currentPriority)
-    } onCancel: {
-      withdraw(ticket)
-    } onEscalation: {
-      raise(ticket, to: $0)
-    }
+    await [order].wait(for: condition)
   }
 
   /// Blocks the thread until no step runs or waits.
@@ -145,39 +135,14 @@ extension PromiseManager {
     }
     let ticket = Locked<Waiters.Ticket?>(nil)
     let semaphore = DispatchSemaphore(value: 0)
-    when(.idle, ticket) { semaphore.signal() }
+    order.when(.idle, ticket) { semaphore.signal() }
     // The promises that wait for this thread may include one that the running step waits for.
     Trampoline.current?.handOver()
     guard let timeout else { return semaphore.wait() }
     if semaphore.wait(timeout: .after(timeout)) == .timedOut {
-      withdraw(ticket)
+      order.withdraw(ticket)
       throw .timedOut(timeout)
     }
-  }
-
-  private func when(
-    _ condition: Waiters.Condition, _ ticket: Locked<Waiters.Ticket?>,
-    _ wake: @escaping Waiters.Wake
-  ) {
-    let holds = order.withLock { order in
-      guard let new = order.wait(for: condition, wake) else { return true }
-      // Under the lock, so that a canceled caller without a ticket has not been added.
-      ticket.withLock { $0 = new }
-      return false
-    }
-    if holds { wake() }
-  }
-
-  private func raise(_ ticket: Locked<Waiters.Ticket?>, to priority: TaskPriority) {
-    guard let ticket = ticket.withLock({ $0 }) else { return }
-    order.transition { order in
-      order.raisingRunning { $0.line.waiters.raise(ticket, to: priority.rawValue) }
-    }
-  }
-
-  private func withdraw(_ ticket: Locked<Waiters.Ticket?>) {
-    guard let ticket = ticket.withLock({ $0 }) else { return }
-    order.withLock { $0.line.waiters.remove(ticket) }?()
   }
 
   /// Adds a step made from a closure, when the queue has room for it.
@@ -305,5 +270,63 @@ extension PromiseManager {
     case .entered(_, let id, let claims): if claims { startTurn(only: id) }
     case .refused(let error): resume(.failure(error))
     }
+  }
+}
+
+extension Array where Element == Locked<SerialOrder> {
+  /// Waits until a condition has held in each of the orders, or the task is canceled.
+  ///
+  /// For all at once: each raises its running work to the priority of the task.
+  nonisolated(nonsending) func wait(for condition: Waiters.Condition) async {
+    guard !isEmpty else { return }
+    let waits = map { (order: $0, ticket: Locked<Waiters.Ticket?>(nil)) }
+    let left = Locked(count)
+    await suspended { continuation in
+      for (order, ticket) in waits {
+        order.when(condition, ticket) {
+          let isLast = left.withLock { left in
+            left -= 1
+            return left == 0
+          }
+          if isLast { continuation.resume() }
+        }
+      }
+      // The task may have been canceled before the tickets were stored.
+      if Task.isCancelled { for (order, ticket) in waits { order.withdraw(ticket) } }
+      let priority = Task.currentPriority
+      for (order, ticket) in waits { order.raise(ticket, to: priority) }
+    } onCancel: {
+      for (order, ticket) in waits { order.withdraw(ticket) }
+    } onEscalation: { priority in
+      for (order, ticket) in waits { order.raise(ticket, to: priority) }
+    }
+  }
+}
+
+extension Locked where State == SerialOrder {
+  /// Calls a closure when a condition holds.
+  fileprivate func when(
+    _ condition: Waiters.Condition, _ ticket: Locked<Waiters.Ticket?>,
+    _ wake: @escaping Waiters.Wake
+  ) {
+    let holds = withLock { order in
+      guard let new = order.wait(for: condition, wake) else { return true }
+      // Under the lock, so that a canceled caller without a ticket has not been added.
+      ticket.withLock { $0 = new }
+      return false
+    }
+    if holds { wake() }
+  }
+
+  fileprivate func raise(_ ticket: Locked<Waiters.Ticket?>, to priority: TaskPriority) {
+    guard let ticket = ticket.withLock({ $0 }) else { return }
+    transition { order in
+      order.raisingRunning { $0.line.waiters.raise(ticket, to: priority.rawValue) }
+    }
+  }
+
+  fileprivate func withdraw(_ ticket: Locked<Waiters.Ticket?>) {
+    guard let ticket = ticket.withLock({ $0 }) else { return }
+    withLock { $0.line.waiters.remove(ticket) }?()
   }
 }

@@ -139,6 +139,24 @@ struct PriorityTests {
     try await low.value
   }
 
+  // Fails, and does not end, if only one manager is waited for at a time.
+  @Test("the work of all keys is raised by a task that waits until all are idle")
+  func keys() async throws {
+    let (keys, begun, raised) = (KeyedPromiseManagers<Int>(), [Gate(), Gate()], [Gate(), Gate()])
+    for key in 0...1 {
+      Task.detached(priority: .background) {
+        try await keys[key].withTurn {
+          begun[key].open()
+          while Task.currentPriority < .top { await Task.yield() }
+          raised[key].open()
+          await raised[1 - key].passed()
+        }
+      }
+      await begun[key].passed()
+    }
+    await Task.detached(priority: .top) { await keys.idle() }.value
+  }
+
   // Fails, and does not end, if the wait for a handle's outcome raises only what is in front of the step.
   @Test(
     "the work of a promise is raised by a task that awaits its handle", arguments: [false, true])
