@@ -18,6 +18,7 @@ struct Violation: Sendable {
     case policy = "a cancellation counted as a failure for the policy"
     case diagnostic = "an unexpected diagnostic"
     case busy = "the managers of all keys were reported idle, although one was at work all the time"
+    case priority = "work had a lower priority than a task that waited for its end"
     case context = "work saw task-local values of another step's caller, or not those of its own"
   }
 
@@ -39,7 +40,34 @@ struct Books {
   private struct Listener {
     let step: Int
     let name: String
+    /// What its task waits for; nil if it is not a task.
+    let wait: Wait?
+    var priority: UInt8
     var count = 0
+  }
+
+  /// What a task waits for.
+  enum Wait: Sendable {
+    /// The end of its step, whose work it awaits or does itself.
+    case end
+    /// A place in the queue of its step's manager.
+    case room
+    /// The manager of its step is idle.
+    case idle
+    /// The managers of all keys are.
+    case allIdle
+    /// The outcome of its step's handle.
+    case outcome
+    /// The promises of these steps.
+    case values([Int])
+  }
+
+  /// Work in a task that is held.
+  private struct Held {
+    let piece: Int
+    /// The number of listeners when it began to be.
+    let listeners: Int
+    var priority: UInt8 = 0
   }
 
   /// What a manager reported of a step.
@@ -75,6 +103,8 @@ struct Books {
   private var hasBegun: [Bool]
   private var lastRank: [[Int]]
   private var listeners: [Listener] = []
+  private var held: [Int: Held] = [:]
+  private var lastHeld = 0
   private var known: [Ending?]
   /// The steps whose work was about to fail when it had been canceled.
   private var failingAfterCancel: Set<Int> = []
@@ -209,8 +239,9 @@ struct Books {
   // MARK: Listeners
 
   /// A listener was attached to a step, to its promise, or to a promise derived from that.
-  mutating func expect(_ step: Int, _ name: String) -> Int {
-    listeners.append(Listener(step: step, name: name))
+  mutating func expect(_ step: Int, _ name: String, _ wait: Wait? = nil) -> Int {
+    listeners.append(
+      Listener(step: step, name: name, wait: wait, priority: scenario.steps[step].priority))
     uncalled += 1
     return listeners.count - 1
   }
@@ -242,6 +273,78 @@ struct Books {
   /// The listeners that have not been called, for a message.
   var waiting: [String] {
     listeners.filter { $0.count == 0 }.map { "\($0.name) of step \($0.step)" }
+  }
+
+  // MARK: Priority
+
+  /// The priority of a listener's task was raised.
+  mutating func raised(_ listener: Int, to priority: UInt8) {
+    listeners[listener].priority = max(listeners[listener].priority, priority)
+  }
+
+  /// Work in a task is held.
+  ///
+  /// - Returns: A number for `hasPriority` and `releases`.
+  mutating func holds(_ piece: Int) -> Int {
+    lastHeld += 1
+    held[lastHeld] = Held(piece: piece, listeners: listeners.count)
+    return lastHeld
+  }
+
+  /// Held work has at least this priority.
+  mutating func hasPriority(_ number: Int, _ priority: UInt8) {
+    guard let known = held[number]?.priority else { return }
+    held[number]?.priority = max(known, priority)
+  }
+
+  mutating func releases(_ number: Int) { held[number] = nil }
+
+  var isHoldingTask: Bool { !held.isEmpty }
+
+  /// Describes held work that has a lower priority than a task that waits for its end, if there is any.
+  ///
+  /// It may have, for a moment: a task is counted after it was created, and raises the work afterwards.
+  ///
+  /// - Parameter pending: The steps that were not refused, and whose promises are known and pending.
+  /// - Returns: The description; nil if there is no such work.
+  func underrated(pending: Set<Int>) -> String? {
+    for work in held.values where isInTurn(work.piece) {
+      for (number, listener) in listeners.enumerated()
+      where listener.count == 0 && listener.priority > work.priority
+        && waits(number, for: work, pending)
+      {
+        return "\(name(work.piece)): \(work.priority), \(listener.name) of step \(listener.step): "
+          + "\(listener.priority)"
+      }
+    }
+    return nil
+  }
+
+  /// Whether the step of work that has begun is the running one, and waits for it.
+  private func isInTurn(_ piece: Int) -> Bool {
+    let step = scenario.pieces[piece].step
+    return facts.awaitsWork[step] && inside[scenario.steps[step].manager].contains(piece)
+  }
+
+  /// Whether a task that waits does so for the end of work in its turn.
+  private func waits(_ number: Int, for work: Held, _ pending: Set<Int>) -> Bool {
+    let listener = listeners[number]
+    let running = scenario.pieces[work.piece].step
+    let manager = scenario.steps[running].manager
+    let isBehind = scenario.steps[listener.step].manager == manager
+    switch listener.wait {
+    case nil: return false
+    case .end: return isBehind && (listener.step == running || !hasBegun[listener.step])
+    case .room, .idle, .outcome: return isBehind
+    // Otherwise it may have found this manager idle, and wait for another one first.
+    case .allIdle: return scenario.managers[manager].isOfKey && work.listeners <= number
+    case .values(let steps):
+      return steps.contains { step in
+        let plan = scenario.steps[step]
+        return plan.manager == manager && pending.contains(step) && !plan.isHot
+          && facts.managers[step].count == 1 && !facts.isExempt[step]
+      }
+    }
   }
 
   // MARK: The end

@@ -114,8 +114,14 @@ struct Performance {
     var numbers = Array(world.scenario.managers.indices)
     if world.scenario.seed % 2 == 1 { numbers.reverse() }
     var (resumed, rounds) = (1, 0)
+    checkPriorities()
+    // Again, now that the tasks wait.
+    for case .raise(let step, let priority) in world.scenario.lanes.flatMap(\.actions) {
+      world.act(.raise(step, to: priority))
+    }
     while !isOver {
       guard !isHang(after: rounds, deadline) else { return false }
+      checkPriorities()
       let isIdle = world.manager(numbers[resumed - 1])?.isIdle ?? true
       if isIdle, resumed < numbers.count { resumed += 1 }
       for number in numbers.prefix(resumed) { world.resume(number) }
@@ -124,6 +130,21 @@ struct Performance {
       rounds += passRound()
     }
     return true
+  }
+
+  /// Waits until held work has the priority of the tasks that wait for its end.
+  ///
+  /// Nothing else happens meanwhile.
+  private func checkPriorities() {
+    // A new deadline, because a slow scenario would look like a violation.
+    let deadline = ContinuousClock.now + patience
+    var rounds = 0
+    while let text = world.underrated() {
+      if isHang(after: rounds, deadline) {
+        return world.books.withLock { $0.report(.priority, text) }
+      }
+      rounds += passRound()
+    }
   }
 
   /// Waits for one empty job on each of the two thread pools.

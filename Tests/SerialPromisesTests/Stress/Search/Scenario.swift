@@ -89,6 +89,9 @@ struct StepPlan: Sendable {
 
   /// Whether the caller of a turn takes it only if it is available.
   var isOnlyIfAvailable = false
+
+  /// The priority of each task that waits for it.
+  var priority: UInt8 = 21
 }
 
 /// A place in the queue.
@@ -175,6 +178,8 @@ struct AsyncPlan: Sendable {
 /// How the owner of a promise settles it.
 enum Settling: String, CaseIterable, Sendable {
   case now, elsewhere, held, fails, failsElsewhere, throwing, dropped, droppedLater, twice
+
+  var fails: Bool { ![.now, .elsewhere, .held, .twice].contains(self) }
 }
 
 /// The owner's reaction to the cancellation of its promise.
@@ -198,6 +203,8 @@ struct TaskPlan: Sendable {
 /// A promise that is hot when it is created.
 enum HotPlan: String, CaseIterable, Sendable {
   case value, failure, elsewhere, held, heldFailure
+
+  var fails: Bool { self == .failure || self == .heldFailure }
 }
 
 enum Combinator: String, CaseIterable, Sendable {
@@ -258,6 +265,8 @@ enum Action: Sendable {
   case await(Int)
   case awaitAll([Int])
   case cancelTasks(Int)
+  /// Raises the priority of the tasks that add or await the step.
+  case raise(Int, to: UInt8)
   case wait(Int, isLimited: Bool)
   case awaitOutcome(Int)
   /// Awaits that the manager of the step is idle.
@@ -311,6 +320,11 @@ struct Facts: Sendable {
   /// Whether the handle of a promise's step is dropped: its failure may be unhandled.
   private(set) var dropsPromises = false
 
+  /// Whether the end of the step waits for all its work, as long as that runs.
+  ///
+  /// It does not if its promise may be settled before.
+  private(set) var awaitsWork: [Bool] = []
+
   /// Whether promises are pulled from a sequence, which may end before all of them have been
   /// pulled.
   private(set) var pulls = false
@@ -354,6 +368,7 @@ struct Facts: Sendable {
       if case .shared(let other) = step.form { noteShared([other, number], steps) }
     }
     for (member, group) in groups where mayBeCancelled[group] { mayBeCancelled[member] = true }
+    awaitsWork = steps.indices.map { awaitsWork(of: $0, steps[$0]) }
     for (number, piece) in scenario.pieces.enumerated() where piece.isCleanup {
       let step = piece.step
       let plan = steps[step]
@@ -365,6 +380,41 @@ struct Facts: Sendable {
 
   /// Whether something may cancel the step.
   func isCancelled(_ step: Int) -> Bool { mayBeCancelled[step] || mayBeSwept[step] }
+
+  private func awaitsWork(of step: Int, _ plan: StepPlan) -> Bool {
+    guard !isExempt[step] else { return false }
+    switch plan.form {
+    case .run, .turn: return true
+    case .closure, .shared, .serially: return false
+    case .promise(let promise, _), .member(let promise):
+      return !plan.isHot && !plan.hasTimeLimit && !plan.cancelsInside && !mayBeCancelled[step]
+        && managers[step].count == 1 && !Self.losesWork(promise)
+    }
+  }
+
+  /// Whether a combination may be settled while work of its promises runs.
+  private static func losesWork(_ plan: PromisePlan) -> Bool {
+    switch plan {
+    case .task, .asynchronous, .hot: false
+    case .link(let source, .flat(_, let inner)): losesWork(source) || losesWork(inner)
+    case .link(let source, _): losesWork(source)
+    case .combined(.any, _), .combined(.race, _): true
+    case .combined(_, let members): members.contains { fails($0) || losesWork($0) }
+    }
+  }
+
+  /// Whether something in the promise fails.
+  private static func fails(_ plan: PromisePlan) -> Bool {
+    switch plan {
+    case .task(let task): task.settling.fails
+    case .asynchronous(let plan): plan.fails
+    case .hot(let hot): hot.fails
+    case .link(let source, .map(_, _, let fails)): fails || Self.fails(source)
+    case .link(let source, .flat(_, let inner)): fails(source) || fails(inner)
+    case .link(let source, _): fails(source)
+    case .combined(_, let members): members.contains(where: fails)
+    }
+  }
 
   /// Notes two steps of the same promise: what cancels one, cancels the other.
   private mutating func noteShared(_ pair: [Int], _ steps: [StepPlan]) {

@@ -10,7 +10,7 @@ struct ScenarioGenerator {
   private struct Features {
     let cancels, cancelsAll, graces, limits, promises, closures, combinators, chains: Bool
     let wants, drops, pauses, serially: Bool
-    let places, sweeps, rates, capacities, shares: Bool
+    let places, sweeps, rates, capacities, shares, priorities: Bool
 
     init(_ random: inout SeededGenerator) {
       func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
@@ -31,6 +31,7 @@ struct ScenarioGenerator {
       rates = chance(20)
       capacities = chance(20)
       shares = chance(20)
+      priorities = chance(40)
     }
   }
 
@@ -122,9 +123,18 @@ struct ScenarioGenerator {
     case 71..<76: return features.pauses ? .pause(manager) : nil
     case 76..<81: return features.pauses ? .resume(manager) : nil
     case 81: return features.drops && chance(30) ? .close(manager) : nil
-    case 82..<93: return .release(step)
+    case 82..<91: return .release(step)
+    case 91..<96: return features.priorities ? raise() : nil
     default: return .advance(pick([50, 100, 500]))
     }
+  }
+
+  private mutating func priority() -> UInt8 { pick([9, 17, 25, 33]) }
+
+  /// Raises the tasks of a step, if it can be one that is code in a task.
+  private mutating func raise() -> Action {
+    let callers = scenario.steps.indices.filter { scenario.steps[$0].form.hasCaller }
+    return .raise(callers.isEmpty ? anyStep() : pick(callers), to: priority())
   }
 
   private mutating func place() -> PlacePlan {
@@ -145,6 +155,7 @@ struct ScenarioGenerator {
       step.hasTimeLimit = true
       step.mayEndEarly = limit.isAbandoning
     }
+    if features.priorities { step.priority = priority() }
     scenario.steps.append(step)
     return scenario.steps.count - 1
   }
@@ -315,8 +326,7 @@ struct ScenarioGenerator {
     switch number(0...99) {
     case 0..<12 where !facts.mayBeIgnored:
       let hot = pick(HotPlan.allCases)
-      let fails = hot == .failure || hot == .heldFailure
-      return Made(plan: .hot(hot), hasHot: true, canFail: fails)
+      return Made(plan: .hot(hot), hasHot: true, canFail: hot.fails)
     case 12..<45:
       let plan = asynchronous(step, facts)
       return Made(plan: .asynchronous(plan), canFail: plan.fails)
@@ -326,8 +336,7 @@ struct ScenarioGenerator {
       let task = TaskPlan(
         piece: piece(step, "task", facts), settling: settling,
         reply: isCallback ? .none : pick(Reply.allCases), isCallback: isCallback)
-      let succeeds: [Settling] = [.now, .elsewhere, .held, .twice]
-      return Made(plan: .task(task), canFail: !succeeds.contains(settling))
+      return Made(plan: .task(task), canFail: settling.fails)
     }
   }
 

@@ -154,6 +154,37 @@ import Testing
       Case("failed, its promise canceled", [.mismatch], [.cancel(0)]) {
         $0.audit(0, .failed, promise: .cancelled)
       },
+      Case("at a lower priority than a task that waits for the end of its step", [.priority]) {
+        $0.runs(at: 21, before: [(5, .outcome, 33)])
+      },
+      Case("raised to the priority of the tasks that wait behind it", []) {
+        $0.runs(at: 25, before: [(6, .end, 25), (0, .room, 21), (1, .idle, 9)])
+      },
+      Case("at a lower priority than a task that waits for its turn", [.priority]) {
+        $0.runs(at: 21, before: [(6, .end, 25)])
+      },
+      Case("at a lower priority than a task that has had its turn", []) {
+        $0.hasRun()
+        $0.runs(at: 21, before: [(6, .end, 25)])
+      },
+      Case("at a lower priority than a task that waits for room", [.priority]) {
+        $0.runs(at: 21, before: [(0, .room, 25)])
+      },
+      Case("at a lower priority than a task that waits for the manager", [.priority]) {
+        $0.runs(at: 21, before: [(0, .idle, 25)])
+      },
+      Case("at a lower priority than a task that waits for another manager", []) {
+        $0.runs(at: 21, before: [(3, .idle, 25), (3, .outcome, 25), (3, .room, 25)])
+      },
+      Case("at a lower priority than a task that waits for all managers", [.priority]) {
+        $0.runs(at: 21, before: [(3, .allIdle, 25)])
+      },
+      Case("at a lower priority than a task that waits for a promise behind it", [.priority]) {
+        $0.runs(at: 21, before: [(3, .values([3, 1]), 25)], pending: [1, 3])
+      },
+      Case("at a lower priority than a task that waits for a promise that is settled", []) {
+        $0.runs(at: 21, before: [(1, .values([1]), 25)], pending: [])
+      },
       Case("two calls of one listener", [.notifiedAgain]) {
         let listener = $0.expect(0, "a listener")
         $0.notified(listener, .succeeded)
@@ -201,7 +232,7 @@ extension Scenario {
   /// One thread, and two closure steps of each of two managers, each of which may run `limit`
   /// times.
   ///
-  /// The third is a step of both managers. The fourth fails.
+  /// The third is a step of both managers. The fourth fails. The last two steps are calls of `run`.
   fileprivate init(ofClosures actions: [Action], limit: Int) {
     let numbers = [0, 1, 2, 3]
     let manager = ManagerPlan(policy: .continue, isOnQueue: false, isOfKey: true)
@@ -211,8 +242,13 @@ extension Scenario {
         let closure = ClosurePlan(piece: piece, ending: piece == 3 ? .fails : .now)
         return StepPlan(
           manager: piece / 2, lane: 0, form: .closure(closure, Modifiers()), canFail: piece == 3)
-      } + [StepPlan(manager: 0, lane: 0, form: .shared(2))],
-      pieces: numbers.map { step in
+      } + [StepPlan(manager: 0, lane: 0, form: .shared(2))]
+        + [4, 5].map { piece in
+          let work = AsyncPlan(
+            piece: piece, yields: 0, isHeld: true, heedsCancel: false, fails: false)
+          return StepPlan(manager: 0, lane: 0, form: .run(work))
+        },
+      pieces: (numbers + [5, 6]).map { step in
         PiecePlan(
           step: step, limit: limit, isCounted: true, isMandatory: true, isCleanup: false,
           kind: "closure")
@@ -228,6 +264,27 @@ extension Books.Report {
 extension Books {
   fileprivate mutating func begin(_ piece: Int) {
     enter(piece, isOver: false, isRefused: false, caller: nil)
+  }
+
+  /// The call of `run` of step 6 ends.
+  fileprivate mutating func hasRun() {
+    enter(5, isOver: false, isRefused: false, caller: 6)
+    leave(5, isOver: false, isRefused: false)
+  }
+
+  /// The work of step 5 runs with a priority, and tasks of others wait.
+  fileprivate mutating func runs(
+    at priority: UInt8, before waiting: [(step: Int, wait: Wait, priority: UInt8)],
+    pending: Set<Int> = []
+  ) {
+    enter(4, isOver: false, isRefused: false, caller: 5)
+    let number = holds(4)
+    hasPriority(number, priority)
+    for (step, wait, priority) in waiting {
+      let listener = expect(step, "a task", wait)
+      raised(listener, to: priority)
+    }
+    if let text = underrated(pending: pending) { report(.priority, text) }
   }
 
   fileprivate mutating func work(_ pieces: Int...) {

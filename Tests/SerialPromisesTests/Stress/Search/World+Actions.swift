@@ -30,7 +30,12 @@ extension World {
     case .dropPromise(let step):
       let last = change(step) { $0.promise.take() }
       withExtendedLifetime(last) {}
-    case .cancelTasks(let step): for task in entry(step).tasks { task.cancel() }
+    case .cancelTasks(let step): for (task, _) in entry(step).tasks { task.cancel() }
+    case .raise(let step, let priority):
+      for (task, listener) in entry(step).tasks {
+        task.raise(to: TaskPriority(rawValue: priority))
+        books.withLock { $0.raised(listener, to: priority) }
+      }
     case .release(let step): release(step)
     case .advance(let time): clock.advance(by: .milliseconds(time))
     case .start, .startLink, .listen, .await, .awaitAll, .wait, .awaitOutcome, .awaitIdle,
@@ -69,8 +74,8 @@ extension World {
       let entry = entry(step)
       guard let handle = entry.handle else { return }
       change(step) { $0.isRead = true }
-      let listener = expect(step, "an awaited outcome")
-      Task { [self] in
+      let listener = expect(step, "an awaited outcome", .outcome)
+      Task(priority: priority(step)) { [self] in
         _ = await handle.outcome
         checkCancellation(step, entry)
         notify(listener, nil)
@@ -78,8 +83,8 @@ extension World {
     case .awaitIdle(let step):
       let number = scenario.steps[step].manager
       guard let manager = manager(number) else { return }
-      let listener = expect(step, "a task that awaits the idle manager")
-      Task { [self] in
+      let listener = expect(step, "a task that awaits the idle manager", .idle)
+      Task(priority: priority(step)) { [self] in
         await manager.idle()
         for (step, plan) in scenario.steps.enumerated() where plan.manager == number {
           checkCancellation(step, entry(step))
@@ -88,8 +93,8 @@ extension World {
       }
     case .awaitAllIdle(let step):
       guard let keys = keys.withLock({ $0 }) else { return }
-      let listener = expect(step, "a task that awaits that all keys are idle")
-      Task { [self] in
+      let listener = expect(step, "a task that awaits that all keys are idle", .allIdle)
+      Task(priority: priority(step)) { [self] in
         let pauses = books.withLock { $0.pausesIfBusy }
         await keys.idle()
         books.withLock { $0.foundIdle(since: pauses) }
@@ -107,8 +112,13 @@ extension World {
     books.withLock { $0.isPending(step) }
   }
 
-  private func expect(_ step: Int, _ name: String) -> Int {
-    books.withLock { $0.expect(step, name) }
+  private func expect(_ step: Int, _ name: String, _ wait: Books.Wait? = nil) -> Int {
+    books.withLock { $0.expect(step, name, wait) }
+  }
+
+  /// The priority of a task that waits for a step.
+  private func priority(_ step: Int) -> TaskPriority {
+    TaskPriority(rawValue: scenario.steps[step].priority)
   }
 
   private func notify(_ listener: Int, _ ending: Ending?) {
@@ -128,8 +138,8 @@ extension World {
 
   private func awaitValue(_ step: Int) {
     guard let promise = entry(step).promise else { return }
-    let listener = expect(step, "an awaiting task")
-    let task = Task { [self] in
+    let listener = expect(step, "an awaiting task", .values([step]))
+    let task = Task(priority: priority(step)) { [self] in
       do {
         _ = try await promise.value
         notify(listener, .succeeded)
@@ -138,15 +148,16 @@ extension World {
         notify(listener, error is CancellationError ? nil : Ending(error))
       }
     }
-    change(step) { $0.tasks.append(task) }
+    change(step) { $0.tasks.append((task, listener)) }
   }
 
   private func awaitAll(_ steps: [Int]) {
-    let promises = steps.compactMap { entry($0).promise }
+    let known = steps.filter { entry($0).promise != nil }
+    let promises = known.compactMap { entry($0).promise }
     guard let first = steps.first, !promises.isEmpty else { return }
-    let listener = expect(first, "a task that awaits several")
+    let listener = expect(first, "a task that awaits several", .values(known))
     let all = when(promises)
-    Task { [self] in
+    Task(priority: priority(first)) { [self] in
       _ = try? await all.value
       notify(listener, nil)
     }
@@ -223,13 +234,13 @@ extension World {
       return added(number, manager.add(step, at: self.place(place)), promise)
     }
     guard plan.waitsForRoom else { return added(number, manager.add(step), promise) }
-    let listener = expect(number, "a task that waits for room")
-    let task = Task { [self] in
+    let listener = expect(number, "a task that waits for room", .room)
+    let task = Task(priority: priority(number)) { [self] in
       // A step that was canceled before there was room counts as refused.
       added(number, try? await manager.addWhenRoom(step), promise)
       notify(listener, nil)
     }
-    change(number) { $0.tasks.append(task) }
+    change(number) { $0.tasks.append((task, listener)) }
   }
 
   /// Stores the handle of a step: nil, or with the number 0, if the step was refused.
@@ -252,7 +263,7 @@ extension World {
   private func run(
     _ number: Int, _ plan: AsyncPlan, on manager: PromiseManager, at place: StepPlace, isTurn: Bool
   ) {
-    let listener = expect(number, "a task that awaits run or a turn")
+    let listener = expect(number, "a task that awaits run or a turn", .end)
     let work = WorkPiece(plan.piece, self)
     let actor: (any Actor)? =
       switch plan.piece % 3 {
@@ -260,7 +271,7 @@ extension World {
       case 1: Elsewhere.shared
       default: nil
       }
-    let task = Task { [self] in
+    let task = Task(priority: priority(number)) { [self] in
       await Caller.$step.withValue(number) {
         do {
           try await work.run(plan, on: manager, at: place, isTurn: isTurn, actor)
@@ -277,7 +288,7 @@ extension World {
     }
     change(number) { entry in
       entry.isAdded = true
-      entry.tasks.append(task)
+      entry.tasks.append((task, listener))
     }
   }
 

@@ -189,7 +189,7 @@ extension WorkPiece {
       let gate = Gate()
       world.hold(step) { gate.open() }
       await withTaskCancellationHandler {
-        await gate.passed()
+        await world.suspend(piece, at: gate)
       } onCancel: {
         if plan.heedsCancel { gate.open() }
       }

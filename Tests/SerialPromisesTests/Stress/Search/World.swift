@@ -64,7 +64,7 @@ final class World: Sendable {
     var wasOver = false
     var handle: StepHandle?
     var promise: Promise<Parcel>?
-    var tasks: [Task<Void, Never>] = []
+    var tasks: [(task: Task<Void, Never>, listener: Int)] = []
 
     /// The part that is kept when everything is dropped, to check the work that continues after
     /// that.
@@ -225,6 +225,36 @@ final class World: Sendable {
   }
 
   var isHolding: Bool { held.withLock { !$0.isEmpty } }
+
+  /// Suspends the task of a piece of work until the gate is open, and records its priority.
+  func suspend(_ piece: Int, at gate: Gate) async {
+    #if !OLDEST_SYSTEMS
+      if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+        let number = books.withLock { $0.holds(piece) }
+        await withTaskPriorityEscalationHandler {
+          let priority = Task.currentPriority.rawValue
+          books.withLock { $0.hasPriority(number, priority) }
+          await gate.passed()
+        } onPriorityEscalated: { _, priority in
+          books.withLock { $0.hasPriority(number, priority.rawValue) }
+        }
+        return books.withLock { $0.releases(number) }
+      }
+    #endif
+    await gate.passed()
+  }
+
+  /// Describes held work whose priority is too low; nil if there is none.
+  func underrated() -> String? {
+    guard books.withLock({ $0.isHoldingTask }) else { return nil }
+    let pending = scenario.steps.indices.filter { step in
+      let entry = entry(step)
+      guard !entry.isRefused, let promise = entry.promise else { return false }
+      if case .pending = promise.state { return true }
+      return false
+    }
+    return books.withLock { $0.underrated(pending: Set(pending)) }
+  }
 
   // MARK: Values and errors
 
