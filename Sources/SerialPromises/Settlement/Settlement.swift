@@ -76,7 +76,7 @@ struct Settlement {
   /// Whether a reaction for the settling thread was attached.
   private var hasImmediateReactions = false
 
-  /// Whether the progress of this promise or of a dependent has a listener.
+  /// Whether the dependencies propagate their progress to this promise.
   private(set) var isWatched = false
 
   /// Whether a reaction was withdrawn.
@@ -405,7 +405,7 @@ struct Settlement {
     if hasProducer { effects.scopes = endProducing() }
     guard phase == .pending, settler == .adopted || !isBound else { return false }
     // Progress precedes the outcome.
-    if isWatched, case .risen(let fraction) = neededExtras.state.progress.rise(to: reached) {
+    if isFollowed, case .risen(let fraction) = neededExtras.state.progress.rise(to: reached) {
       deliver(fraction, &effects)
     } else if reached > 0, failure != nil {
       _ = neededExtras.state.progress.rise(to: reached)
@@ -550,12 +550,17 @@ struct Settlement {
 
   private mutating func announce(_ change: Progress.Change) -> (Progress.Change, Effects) {
     var effects = Effects()
-    if isWatched, case .risen(let fraction) = change {
+    if isFollowed, case .risen(let fraction) = change {
       deliver(fraction, &effects)
       if hasDeliveries { effects.schedules = claimDrain() }
     }
     return (change, effects)
   }
+
+  /// Whether the progress of this promise or of a dependent has a listener.
+  ///
+  /// A new listener's promise is watched after that, without the lock: it may be settled before.
+  private var isFollowed: Bool { isWatched || extras?.state.listeners.isEmpty == false }
 
   private var hasDeliveries: Bool { extras?.state.deliveries.isEmpty == false }
 
@@ -588,8 +593,6 @@ struct Settlement {
   /// - Returns: Whether the caller must schedule a drain.
   mutating func listen(_ listener: @escaping ProgressListener) -> Bool {
     if !isSettled { neededExtras.state.listeners.append(listener) }
-    // A root has nothing to compute its progress from: a report before it is watched would be lost.
-    if upstream == nil, phase == .pending { _ = watch() }
     guard progress > 0 else { return false }
     neededExtras.state.deliver(progress, to: listener)
     return claimDrain()

@@ -114,20 +114,34 @@ struct PromiseProgressTests {
     let log = recorded(promise)
     parts[0].progress(0.5)
     parts[0].fulfill(1)
-    await parts[0].promise.waitForHandlers()
+    await hasDependent(parts[1].promise)
     parts[1].progress(0.75)
     parts[1].fulfill(1)
-    await parts[1].promise.waitForHandlers()
-    await settled()
+    await hasDependent(parts[2].promise)
     parts[2].progress(0.5)
     parts[2].fulfill(1)
     await promise.waitForHandlers()
     expect(log, [1 / 6, 1 / 3, 1 / 3 + 0.25, 2 / 3, 5 / 6, 1])
   }
 
-  /// Waits until the handlers made runnable so far have run, and those that they make runnable.
-  private func settled() async {
-    for _ in 0..<5 { await Promise.value(0).waitForHandlers() }
+  /// Waits until another promise depends on this one: the handler that returns it runs on another thread.
+  private func hasDependent(_ promise: Promise<Int>, isWatched: Bool = true) async {
+    while promise.core.withLock({
+      $0.targets(limit: 9)?.isEmpty == true || $0.isWatched != isWatched
+    }) {
+      await Task.yield()
+    }
+  }
+
+  // Fails if the promise must be watched already: another thread may settle it while the listener is added.
+  @Test("a listener that is added while the promise is fulfilled receives the end")
+  func fulfilledMeanwhile() async {
+    let (work, log) = (deferred(), Log<Double>())
+    let promise = work.promise.map { $0 }
+    _ = promise.core.withLock { $0.listen { log.append($0) } }
+    work.fulfill(1)
+    await promise.waitForHandlers()
+    #expect(log.all == [1])
   }
 
   // Fails if progress is correct only with a listener.
@@ -138,8 +152,7 @@ struct PromiseProgressTests {
     outer.progress(0.5)
     #expect(promise.progress == 0.25)
     outer.fulfill(1)
-    await outer.promise.waitForHandlers()
-    await settled()
+    await hasDependent(inner.promise, isWatched: false)
     inner.progress(0.5)
     #expect(promise.progress == 0.75)
     let log = recorded(promise)
@@ -177,8 +190,7 @@ struct PromiseProgressTests {
     let log = recorded(promise)
     outer.progress(0.5)
     outer.fail(Failed())
-    await outer.promise.waitForHandlers()
-    await settled()
+    await hasDependent(recovery.promise)
     recovery.progress(0.5)
     recovery.fulfill(1)
     await promise.waitForHandlers()
@@ -192,8 +204,7 @@ struct PromiseProgressTests {
     let promise = outer.promise.then { _ in inner.promise }.then { .value($0) }
     let log = recorded(promise)
     outer.fulfill(1)
-    await outer.promise.waitForHandlers()
-    await settled()
+    await hasDependent(inner.promise)
     inner.progress(0.5)
     inner.fail(Failed())
     await promise.waitForHandlers()
@@ -241,7 +252,7 @@ struct PromiseProgressTests {
     other.onCancel {}
     let first = kind.promise(of: work.promise, other: other.promise)
     let (second, last) = (first.map { $0 }, first.map { $0 })
-    await settled()
+    await hasDependent(work.promise, isWatched: false)
     work.progress(0.5)
     #expect(first.cancel() && work.promise.progress == 0.5)
     for promise in [first, second, last] { #expect(promise.progress == kind.progress) }
@@ -377,8 +388,7 @@ struct PromiseProgressTests {
     let log = recorded(promise)
     outer.progress(0.5)
     outer.fulfill(inner.promise)
-    await outer.promise.waitForHandlers()
-    await settled()
+    await hasDependent(inner.promise)
     inner.progress(0.5)
     if fails { inner.fail(Failed()) } else { inner.fulfill(1) }
     await promise.waitForHandlers()

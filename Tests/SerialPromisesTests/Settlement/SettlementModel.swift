@@ -219,11 +219,10 @@ struct SettlementModel: Hashable {
   /// - Returns: The dependents to notify.
   private mutating func move(to fraction: Double) -> [Int] {
     progress = fraction
-    guard isWatched else { return [] }
     for listener in 0..<listeners {
       deliveries.append(Delivery(listener: listener, fraction: fraction))
     }
-    return waiting.map(\.id)
+    return isWatched ? waiting.map(\.id) : []
   }
 
   private mutating func report(_ fraction: Double) -> String {
@@ -242,14 +241,13 @@ struct SettlementModel: Hashable {
 
   private mutating func announce(_ fraction: Double) -> String {
     let watchers = move(to: fraction)
-    let schedules = isWatched && !deliveries.isEmpty && claim()
+    let schedules = (isWatched || listeners > 0) && !deliveries.isEmpty && claim()
     return "risen to \(fraction), watchers \(watchers), schedules \(schedules)"
   }
 
   private mutating func listen() -> String {
     let listener = listeners
     listeners += 1
-    if !hasUpstream, phase == .pending { isWatched = true }
     guard progress > 0 else { return "schedules false" }
     deliveries.append(Delivery(listener: listener, fraction: progress))
     return "schedules \(claim())"
