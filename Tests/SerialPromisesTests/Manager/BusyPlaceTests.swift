@@ -19,7 +19,7 @@ struct BusyPlaceTests {
     "a manager whose only step is canceled on its way is at rest", .shows(Managing.onActor),
     arguments: Place.allCases, Removal.allCases)
   func canceled(_ place: Place, _ removal: Removal) async throws {
-    let (busy, log) = (Busy(place), Log<String>())
+    let (busy, log) = (await Busy(place), Log<String>())
     defer { busy.free() }
     let manager = busy.manager
     let step = busy.addStep(to: manager, log)
@@ -44,7 +44,7 @@ struct BusyPlaceTests {
     "another step begins meanwhile when the one on its way is canceled, moved or overtaken",
     .shows(Managing.onActor), arguments: Place.allCases, Change.allCases)
   func overtaken(_ place: Place, _ change: Change) async throws {
-    let (busy, log) = (Busy(place), Log<String>())
+    let (busy, log) = (await Busy(place), Log<String>())
     defer { busy.free() }
     let manager = busy.manager
     let step = busy.addStep(to: manager, log)
@@ -80,7 +80,7 @@ struct BusyPlaceTests {
       manager.add(first.handler)
       let task = begin(code, at: place, on: manager, log)
       await manager.waiting(1)
-      let busy = Busy(place)
+      let busy = await Busy(place)
       defer { busy.free() }
       first.call()
       #expect(manager.runningStep?.id == 2)
@@ -108,7 +108,7 @@ struct BusyPlaceTests {
     manager.pause()
     let task = begin(code, at: .actor, on: manager, log)
     await manager.waiting(1)
-    let busy = Busy(.actor)
+    let busy = await Busy(.actor)
     defer { busy.free() }
     manager.resume()
     await clock.waitForSleeper()
@@ -144,7 +144,7 @@ struct BusyPlaceTests {
     "a manager that is paused while a step is on its way is at rest, and runs it when it is resumed",
     arguments: Place.allCases)
   func paused(_ place: Place) async {
-    let (busy, log) = (Busy(place), Log<String>())
+    let (busy, log) = (await Busy(place), Log<String>())
     defer { busy.free() }
     let manager = busy.manager
     let step = busy.addStep(to: manager, log)
@@ -164,7 +164,7 @@ struct BusyPlaceTests {
     "a manager is released although its canceled or paused step is on its way",
     arguments: Place.allCases, [true, false])
   func released(_ place: Place, _ isPaused: Bool) async {
-    let (busy, log) = (Busy(place), Log<String>())
+    let (busy, log) = (await Busy(place), Log<String>())
     defer { busy.free() }
     func use() -> (Watched, StepHandle) {
       let manager = busy.manager
@@ -186,18 +186,22 @@ private final class Busy: Sendable {
   private let queue: DispatchQueue
   private let gate = Gate()
 
-  init(_ place: BusyPlaceTests.Place) {
+  /// Returns when what the place did before has ended.
+  init(_ place: BusyPlaceTests.Place) async {
     self.place = place
-    switch place {
-    case .mainActor:
-      queue = .main
-      queue.async { [gate] in gate.block() }
-    case .actor:
-      queue = Suspendable.executor.queue
-      queue.suspend()
-    case .queue:
-      queue = DispatchQueue(label: "busy")
-      queue.suspend()
+    queue =
+      switch place {
+      case .mainActor: .main
+      case .actor: Suspendable.executor.queue
+      case .queue: DispatchQueue(label: "busy")
+      }
+    await withCheckedContinuation { continuation in
+      queue.async { [gate, queue] in
+        // A job that runs is not suspended.
+        if place != .mainActor { queue.suspend() }
+        continuation.resume()
+        if place == .mainActor { gate.block() }
+      }
     }
   }
 
