@@ -146,7 +146,7 @@ public final class KeyedPromiseManagers<Key: Hashable & Sendable>: Sendable {
         return await manager.idle()
       }
       let orders = managers.map(\.order)
-      // Each is released when it is idle: its key may not be used again.
+      // Not retained meanwhile: a manager that is idle is released, because its key may not be used again.
       managers = []
       await orders.wait(for: .idle)
     }

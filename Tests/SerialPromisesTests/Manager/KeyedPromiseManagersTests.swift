@@ -234,6 +234,38 @@ struct KeyedPromiseManagersTests {
     await managers.idle()
   }
 
+  // Crashes if a wait is resumed twice; hangs if it never is.
+  @Test(
+    "a wait for all keys that is canceled while it begins, or while their steps end, returns once")
+  func canceledMeanwhile() async {
+    for round in 0..<(isLong ? 20_000 : 1000 / ease) {
+      let managers = KeyedPromiseManagers<Int>()
+      let kept = (0...2).map { managers[$0] }
+      let steps = kept.map { manager in
+        let taken = Taken()
+        manager.add(taken.handler)
+        return taken
+      }
+      let idle = Task.detached { await managers.idle() }
+      if round % 2 == 0 {
+        while kept.contains(where: { $0.order.withLock { $0.line.waiters.isEmpty } }) {
+          await Task.yield()
+        }
+        let ends = Task.detached { for step in steps { step.with { $0() } } }
+        idle.cancel()
+        await idle.value
+        await ends.value
+      } else {
+        spin(upTo: 30)
+        idle.cancel()
+        await idle.value
+        for step in steps { step.with { $0() } }
+      }
+      await managers.idle()
+      #expect(kept.allSatisfy { $0.order.withLock { $0.line.waiters.isEmpty } })
+    }
+  }
+
   // Hangs if the closure that makes a manager, or the release of a key, runs under the lock.
   @Test("the closure that makes a manager and the deinit of a key may use the managers")
   func userCode() async {

@@ -130,7 +130,7 @@ struct ReportedProgressTests {
       reportProgress(0.5)
       #expect(manager.progress == 0.5)
     }
-    // Not at which the source of the link ended, if it has risen further before it has that.
+    // The listener of the link may be too late for 0.5, at which its source ended.
     #expect(log.all.filter { !isLink || $0 != 0.5 } == (isLink ? [0.75, 1] : [0.5, 1]))
     #expect(reports.all.isEmpty)
   }

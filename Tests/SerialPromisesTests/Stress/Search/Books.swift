@@ -299,7 +299,10 @@ struct Books {
 
   mutating func releases(_ number: Int) { held[number] = nil }
 
-  var isHoldingTask: Bool { !held.isEmpty }
+  /// Whether held work can have too low a priority, and none was reported: each check may take long.
+  var mayBeUnderrated: Bool {
+    !held.isEmpty && !violations.contains { $0.kind == .priority }
+  }
 
   /// Describes held work that has a lower priority than a task that waits for its end, if there is any.
   ///

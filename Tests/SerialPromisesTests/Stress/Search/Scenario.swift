@@ -221,14 +221,45 @@ indirect enum PromisePlan: Sendable {
 }
 
 extension PromisePlan {
+  /// Whether it, or a promise that it is made of, satisfies a predicate.
+  func contains(where isMatch: (PromisePlan) -> Bool) -> Bool {
+    if isMatch(self) { return true }
+    switch self {
+    case .task, .asynchronous, .hot: return false
+    case .link(let source, .flat(_, let inner)):
+      return source.contains(where: isMatch) || inner.contains(where: isMatch)
+    case .link(let source, _): return source.contains(where: isMatch)
+    case .combined(_, let members):
+      return members.contains { $0.contains(where: isMatch) }
+    }
+  }
+
   /// Whether a time limit in it may end before any work begins.
   var hasTimeLimit: Bool {
-    switch self {
-    case .task, .asynchronous, .hot: false
-    case .link(_, .timeout): true
-    case .link(let source, .flat(_, let inner)): source.hasTimeLimit || inner.hasTimeLimit
-    case .link(let source, _): source.hasTimeLimit
-    case .combined(_, let members): members.contains(where: \.hasTimeLimit)
+    contains { if case .link(_, .timeout) = $0 { true } else { false } }
+  }
+
+  /// Whether something in it fails.
+  var fails: Bool {
+    contains {
+      switch $0 {
+      case .task(let task): task.settling.fails
+      case .asynchronous(let plan): plan.fails
+      case .hot(let hot): hot.fails
+      case .link(_, .map(_, _, let fails)): fails
+      case .link, .combined: false
+      }
+    }
+  }
+
+  /// Whether a combination in it may be settled while work of its promises runs.
+  var losesWork: Bool {
+    contains {
+      switch $0 {
+      case .combined(.any, _), .combined(.race, _): true
+      case .combined(_, let members): members.contains(where: \.fails)
+      case .task, .asynchronous, .hot, .link: false
+      }
     }
   }
 }
@@ -388,31 +419,7 @@ struct Facts: Sendable {
     case .closure, .shared, .serially: return false
     case .promise(let promise, _), .member(let promise):
       return !plan.isHot && !plan.hasTimeLimit && !plan.cancelsInside && !mayBeCancelled[step]
-        && managers[step].count == 1 && !Self.losesWork(promise)
-    }
-  }
-
-  /// Whether a combination may be settled while work of its promises runs.
-  private static func losesWork(_ plan: PromisePlan) -> Bool {
-    switch plan {
-    case .task, .asynchronous, .hot: false
-    case .link(let source, .flat(_, let inner)): losesWork(source) || losesWork(inner)
-    case .link(let source, _): losesWork(source)
-    case .combined(.any, _), .combined(.race, _): true
-    case .combined(_, let members): members.contains { fails($0) || losesWork($0) }
-    }
-  }
-
-  /// Whether something in the promise fails.
-  private static func fails(_ plan: PromisePlan) -> Bool {
-    switch plan {
-    case .task(let task): task.settling.fails
-    case .asynchronous(let plan): plan.fails
-    case .hot(let hot): hot.fails
-    case .link(let source, .map(_, _, let fails)): fails || Self.fails(source)
-    case .link(let source, .flat(_, let inner)): fails(source) || fails(inner)
-    case .link(let source, _): fails(source)
-    case .combined(_, let members): members.contains(where: fails)
+        && managers[step].count == 1 && !promise.losesWork
     }
   }
 
@@ -490,22 +497,10 @@ struct Facts: Sendable {
   }
 
   private static func hasSecondCalls(_ plan: PromisePlan) -> Bool {
-    switch plan {
-    case .task(let task): task.settling == .twice
-    case .asynchronous, .hot: false
-    case .link(let source, .flat(_, let inner)): hasSecondCalls(source) || hasSecondCalls(inner)
-    case .link(let source, _): hasSecondCalls(source)
-    case .combined(_, let members): members.contains(where: hasSecondCalls)
-    }
+    plan.contains { if case .task(let task) = $0 { task.settling == .twice } else { false } }
   }
 
   private static func pulls(_ plan: PromisePlan) -> Bool {
-    switch plan {
-    case .task, .asynchronous, .hot: false
-    case .link(let source, .flat(_, let inner)): pulls(source) || pulls(inner)
-    case .link(let source, _): pulls(source)
-    case .combined(let combinator, let members):
-      combinator == .concurrently || members.contains(where: pulls)
-    }
+    plan.contains { if case .combined(.concurrently, _) = $0 { true } else { false } }
   }
 }

@@ -60,7 +60,33 @@ import Testing
       self.events = events
     }
 
-    static let all = [
+    static let all =
+      others
+      + waits.map { what, step, wait, isReported in
+        let kinds: Set<Violation.Kind> = isReported ? [.priority] : []
+        return Case("at a lower priority than a task that waits for \(what)", kinds) {
+          $0.runs(at: 21, before: [(step, wait, 25)], pending: [1, 2, 3, 4])
+        }
+      }
+
+    /// What a task waits for, and whether that includes the end of step 5's work.
+    private static let waits: [(what: String, step: Int, wait: Books.Wait, isReported: Bool)] = [
+      ("the work", 5, .end, true),
+      ("the outcome of its step", 5, .outcome, true),
+      ("its turn", 6, .end, true),
+      ("room", 0, .room, true),
+      ("the manager", 0, .idle, true),
+      ("all managers", 3, .allIdle, true),
+      ("promises of which one is behind it", 3, .values([3, 1]), true),
+      ("a promise that is settled", 0, .values([0]), false),
+      ("a promise of two managers", 4, .values([4]), false),
+      ("room in another manager", 3, .room, false),
+      ("another manager", 3, .idle, false),
+      ("an outcome in another manager", 3, .outcome, false),
+      ("a promise in another manager", 3, .values([3]), false),
+    ]
+
+    private static let others = [
       Case("in turn", []) { $0.work(0, 1) },
       Case("at the same time", [.overlap]) {
         $0.begin(0)
@@ -154,36 +180,21 @@ import Testing
       Case("failed, its promise canceled", [.mismatch], [.cancel(0)]) {
         $0.audit(0, .failed, promise: .cancelled)
       },
-      Case("at a lower priority than a task that waits for the end of its step", [.priority]) {
-        $0.runs(at: 21, before: [(5, .outcome, 33)])
-      },
       Case("raised to the priority of the tasks that wait behind it", []) {
         $0.runs(at: 25, before: [(6, .end, 25), (0, .room, 21), (1, .idle, 9)])
-      },
-      Case("at a lower priority than a task that waits for its turn", [.priority]) {
-        $0.runs(at: 21, before: [(6, .end, 25)])
       },
       Case("at a lower priority than a task that has had its turn", []) {
         $0.hasRun()
         $0.runs(at: 21, before: [(6, .end, 25)])
       },
-      Case("at a lower priority than a task that waits for room", [.priority]) {
-        $0.runs(at: 21, before: [(0, .room, 25)])
+      Case(
+        "at a lower priority, after a grace period, than a task behind it", [], [.cancelGrace(5)]
+      ) {
+        $0.runs(at: 21, before: [(6, .end, 25)])
       },
-      Case("at a lower priority than a task that waits for the manager", [.priority]) {
-        $0.runs(at: 21, before: [(0, .idle, 25)])
-      },
-      Case("at a lower priority than a task that waits for another manager", []) {
-        $0.runs(at: 21, before: [(3, .idle, 25), (3, .outcome, 25), (3, .room, 25)])
-      },
-      Case("at a lower priority than a task that waits for all managers", [.priority]) {
-        $0.runs(at: 21, before: [(3, .allIdle, 25)])
-      },
-      Case("at a lower priority than a task that waits for a promise behind it", [.priority]) {
-        $0.runs(at: 21, before: [(3, .values([3, 1]), 25)], pending: [1, 3])
-      },
-      Case("at a lower priority than a task that waits for a promise that is settled", []) {
-        $0.runs(at: 21, before: [(1, .values([1]), 25)], pending: [])
+      Case("at a lower priority than a task that waited for all managers before", []) {
+        $0.raised($0.expect(3, "a task", .allIdle), to: 25)
+        $0.runs(at: 21, before: [])
       },
       Case("two calls of one listener", [.notifiedAgain]) {
         let listener = $0.expect(0, "a listener")

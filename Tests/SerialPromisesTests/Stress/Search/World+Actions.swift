@@ -152,11 +152,10 @@ extension World {
   }
 
   private func awaitAll(_ steps: [Int]) {
-    let known = steps.filter { entry($0).promise != nil }
-    let promises = known.compactMap { entry($0).promise }
-    guard let first = steps.first, !promises.isEmpty else { return }
-    let listener = expect(first, "a task that awaits several", .values(known))
-    let all = when(promises)
+    let known = steps.compactMap { step in entry(step).promise.map { (step: step, promise: $0) } }
+    guard let first = steps.first, !known.isEmpty else { return }
+    let listener = expect(first, "a task that awaits several", .values(known.map(\.step)))
+    let all = when(known.map(\.promise))
     Task(priority: priority(first)) { [self] in
       _ = try? await all.value
       notify(listener, nil)

@@ -246,7 +246,7 @@ final class World: Sendable {
 
   /// Describes held work whose priority is too low; nil if there is none.
   func underrated() -> String? {
-    guard books.withLock({ $0.isHoldingTask }) else { return nil }
+    guard books.withLock({ $0.mayBeUnderrated }) else { return nil }
     let pending = scenario.steps.indices.filter { step in
       let entry = entry(step)
       guard !entry.isRefused, let promise = entry.promise else { return false }

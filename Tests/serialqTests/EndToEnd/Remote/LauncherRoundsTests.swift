@@ -100,8 +100,7 @@ private struct LauncherRounds {
     let setUp = """
       trap '' TERM; end() { trap '' TERM; echo end $id $1 >>rec; echo out $id; exit $1; };
       """
-    let line = KillRounds.job(
-      setUp: setUp, "trap 'end 5' TERM; sleep \(seconds); end \(code)")
+    let line = KillRounds.job(setUp: setUp, "trap 'end 5' TERM; sleep \(seconds); end \(code)")
     #expect(try scene.serialq("add", "--retries", retries, "-c", line).code == 0)
   }
 
