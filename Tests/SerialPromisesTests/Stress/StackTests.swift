@@ -3,99 +3,119 @@ import Testing
 
 @testable import SerialPromises
 
-/// Many steps, a million in the long form, on a thread with a 512 KB stack.
+/// What needs no more stack for many steps or promises than for a few.
 ///
-/// Each test crashes if its traversal of the steps is recursive.
-@Suite(.allShow(Managing.stack)) struct StackTests {
-  private static let count = isLong ? 1_000_000 : 100_000 / ease
-  private static let smallStack = 512 * 1024
+/// A case whose traversal is recursive overflows the stack, and ends the whole run.
+struct StackCase: Sendable, CustomTestStringConvertible {
+  let testDescription: String
+  private let body: @Sendable (_ count: Int) -> Void
 
-  /// Counts without a lock: the order itself must prevent concurrent counting.
-  private final class Counter: @unchecked Sendable { var value = 0 }
+  init(_ description: String, _ body: @escaping @Sendable (_ count: Int) -> Void) {
+    testDescription = description
+    self.body = body
+  }
 
-  // Crashes if `then` inside a handler starts the next handler, or a dropped one does from its
-  // `deinit`.
-  @Test("many steps that call then at once, or drop it", arguments: [true, false])
-  func synchronous(callsThen: Bool) {
-    onThread(stackSize: Self.smallStack) {
-      let (manager, counter) = (PromiseManager(diagnostics: .silent), Counter())
-      manager.pause()
-      for _ in 0..<Self.count {
-        manager.add { then in
-          counter.value += 1
-          if callsThen { then() }
-        }
+  /// Runs the case on a thread with a stack of 512 KB.
+  func run(_ count: Int) {
+    onThread(stackSize: 512 * 1024) { body(count) }
+  }
+}
+
+/// Many steps, a million in the long form.
+struct StackTests {
+  // Crashes if the traversal that the case names is recursive.
+  @Test("many steps need a small stack", .shows(Managing.stack), arguments: StackCase.steps)
+  func steps(_ stack: StackCase) {
+    stack.run(isLong ? 1_000_000 : 100_000 / ease)
+  }
+}
+
+/// Counts without a lock: the order itself must prevent concurrent counting.
+private final class Counter: @unchecked Sendable {
+  private(set) var value = 0
+
+  func count() { value += 1 }
+
+  func handle(_ then: Then) {
+    count()
+    then()
+  }
+}
+
+extension StackCase {
+  fileprivate static let steps = [
+    // `then` inside a handler starts the next handler.
+    StackCase("steps that call then at once") { count in
+      runAll(count) { manager, counter in manager.add(counter.handle) }
+    },
+    // The `deinit` of a dropped `then` starts the next handler.
+    StackCase("steps that drop their then") { count in
+      runAll(count) { manager, counter in manager.add { _ in counter.count() } }
+    },
+    StackCase("steps of the main actor") { count in
+      runAll(count) { manager, counter in
+        manager.add { @MainActor then in counter.handle(then) }
       }
-      manager.resume()
-      #expect(throws: Never.self) { try manager.waitUntilIdle() }
-      #expect(counter.value == Self.count)
-    }
-  }
-
-  // Crashes if a step that was added by a handler starts inside it.
-  @Test("many steps, each added by the preceding one")
-  func chained() async {
-    let (manager, counter) = (PromiseManager(), Counter())
-    @Sendable func step(_ then: Then) {
-      counter.value += 1
-      if counter.value < Self.count { manager.add(step) }
-      then()
-    }
-    onThread(stackSize: Self.smallStack) { manager.add(step) }
-    await manager.idle()
-    #expect(counter.value == Self.count)
-  }
-
-  // Crashes if canceling, or skipping canceled steps, is recursive.
-  @Test("canceling many waiting steps")
-  func canceling() {
-    onThread(stackSize: Self.smallStack) {
+    },
+    // A queue of one-step segments is run recursively.
+    StackCase("steps in segments of their own") { count in
+      runAll(count / 5) { manager, counter in manager.add(at: .first, counter.handle) }
+    },
+    // A step that was added by a handler starts inside it.
+    StackCase("steps, each added by the preceding one") { count in
       let (manager, counter) = (PromiseManager(), Counter())
-      manager.pause()
-      for _ in 0..<Self.count {
-        manager.add { then in
-          counter.value += 1
-          then()
-        }
+      @Sendable func step(_ then: Then) {
+        if counter.value < count - 1 { manager.add(step) }
+        counter.handle(then)
       }
+      manager.add(step)
+      #expect(throws: Never.self) { try manager.waitUntilIdle() }
+      #expect(counter.value == count)
+    },
+    // Canceling, or skipping canceled steps, is recursive.
+    StackCase("waiting steps that are canceled") { count in
+      let counter = Counter()
+      let manager = paused(count) { manager in manager.add(counter.handle) }
       manager.cancelAll()
       #expect(manager.waitingCount == 0)
-      manager.add { then in
-        counter.value += 1
-        then()
-      }
+      manager.add(counter.handle)
       manager.resume()
       #expect(counter.value == 1)
-    }
-  }
-
-  // Crashes if the segments of a released queue release each other.
-  @Test("dropping a paused manager in which many steps wait")
-  func dropping() {
-    onThread(stackSize: Self.smallStack) {
-      weak var order: Locked<SerialOrder>?
-      do {
-        let manager = PromiseManager()
-        order = manager.order
-        manager.pause()
-        for _ in 0..<Self.count { manager.add { then in then() } }
-      }
+    },
+    // The segments of a released queue release each other.
+    StackCase("a paused manager that is released") { count in
+      weak let order = paused(count) { manager in manager.add { then in then() } }.order
       #expect(order == nil)
-    }
-  }
-
-  // Crashes if the first handle's segment retains all later ones.
-  @Test("dropping the handles of many steps after their manager")
-  func handles() {
-    onThread(stackSize: Self.smallStack) {
+    },
+    StackCase("a paused manager that is released, with steps in segments of their own") { count in
+      weak let order = paused(count / 5) { manager in
+        manager.add(at: .first) { then in then() }
+      }.order
+      #expect(order == nil)
+    },
+    // The first handle's segment retains all later ones.
+    StackCase("handles that are released after their manager") { count in
       var handles: [StepHandle] = []
-      do {
-        let manager = PromiseManager()
-        manager.pause()
-        for _ in 0..<Self.count / 10 { handles.append(manager.add { then in then() }) }
-      }
+      _ = paused(count / 10) { manager in handles.append(manager.add { then in then() }) }
       #expect(handles.allSatisfy { text($0.state) == "cancelled" })
       handles = []
-    }
+    },
+  ]
+
+  /// A paused manager with many steps.
+  private static func paused(_ count: Int, _ add: (PromiseManager) -> Void) -> PromiseManager {
+    let manager = PromiseManager(diagnostics: .silent)
+    manager.pause()
+    for _ in 0..<count { add(manager) }
+    return manager
+  }
+
+  /// Runs many steps, and checks that each ran once.
+  private static func runAll(_ count: Int, _ add: (PromiseManager, Counter) -> Void) {
+    let counter = Counter()
+    let manager = paused(count) { add($0, counter) }
+    manager.resume()
+    #expect(throws: Never.self) { try manager.waitUntilIdle() }
+    #expect(counter.value == count)
   }
 }
