@@ -6,62 +6,6 @@ import Testing
 
 /// Steps whose handlers belong to an actor.
 struct StepsOnActorTests {
-  /// The ways to add such a step.
-  enum Way: CaseIterable, Sendable { case add, named, step, whenRoom, limited }
-
-  /// A manager whose turns begin elsewhere: on a global queue, on a queue, or on the main queue.
-  enum Turns: CaseIterable, Sendable {
-    case anywhere, onQueue, onMain
-
-    var manager: PromiseManager {
-      switch self {
-      case .anywhere: PromiseManager()
-      case .onQueue: PromiseManager(on: DispatchQueue(label: "steps"))
-      case .onMain: PromiseManager(on: .main)
-      }
-    }
-  }
-
-  // Fails if a handler runs elsewhere, out of order, or before the preceding one has returned: each
-  // calls `then` first.
-  @Test(
-    "handlers of the main actor and of another run there, in order, one after another",
-    .shows(Managing.onActor), arguments: Way.allCases, Turns.allCases)
-  func there(_ way: Way, _ turns: Turns) async throws {
-    let (manager, log) = (turns.manager, Log<String>())
-    for number in 0..<50 {
-      try await add(to: manager, way) { @MainActor then in
-        MainActor.preconditionIsolated()
-        then()
-        log.append("main \(number)")
-      }
-      try await add(to: manager, way) { @Elsewhere then in
-        Elsewhere.shared.preconditionIsolated()
-        if number % 2 == 0 { then() } else { DispatchQueue.global().async { then() } }
-        log.append("actor \(number)")
-      }
-      manager.add { then in
-        log.append("free \(number)")
-        then()
-      }
-    }
-    await manager.idle()
-    #expect(log.all == (0..<50).flatMap { ["main \($0)", "actor \($0)", "free \($0)"] })
-  }
-
-  private func add(
-    to manager: PromiseManager, _ way: Way,
-    _ handler: @escaping @isolated(any) @Sendable (Then) -> Void
-  ) async throws {
-    switch way {
-    case .add: manager.add(handler)
-    case .named: manager.add("named", at: .last, handler)
-    case .step: manager.add(Step("step", handler))
-    case .whenRoom: _ = try await manager.addWhenRoom(handler)
-    case .limited: manager.add(Step(nil, handler).timeout(.seconds(3600), clock: ManualClock()))
-    }
-  }
-
   // Traps if a closure without an annotation belongs to no actor; fails if its step waits for a turn of
   // the main queue although it is next.
   @MainActor
@@ -86,26 +30,19 @@ struct StepsOnActorTests {
   func onTheWay() async {
     let (manager, log) = (PromiseManager(), log)
     manager.pause()
-    let first = manager.add { @MainActor then in
-      log.append(1)
-      then()
+    let steps = (1...3).map { number in
+      manager.add("\(number)", at: .last) { @MainActor then in
+        log.append(number)
+        then()
+      }
     }
-    let second = manager.add { @MainActor then in
-      log.append(2)
-      then()
-    }
-    let third = manager.add("moved", at: .last) { @MainActor then in
-      log.append(3)
-      then()
-    }
-    // On another thread: both are on the way to this one, which is busy.
+    // On another thread: all are on the way to this one, which is busy.
     onThread { manager.resume() }
-    first.cancel()
-    third.move(to: .first)
+    steps[0].cancel()
+    steps[2].move(to: .first)
     await manager.idle()
     #expect(log.all == [3, 2])
-    #expect(text(await first.outcome) == "cancelled")
-    #expect(text(await second.outcome) == "succeeded")
+    #expect(steps.map { text($0.state) } == ["cancelled", "succeeded", "succeeded"])
   }
 
   // Stops the program if a step whose handler has returned counts as one that needs this thread.
@@ -159,37 +96,6 @@ struct StepsOnActorTests {
       then?()
       then = nil
     }
-  }
-
-  // Overflows the stack if steps of the main actor nest.
-  @MainActor
-  @Test("many steps of the main actor use constant stack", .shows(Managing.onActor))
-  func stack() async {
-    let manager = PromiseManager()
-    manager.pause()
-    for _ in 0..<100_000 { manager.add { then in then() } }
-    manager.resume()
-    await manager.idle()
-    #expect(manager.waitingCount == 0)
-  }
-
-  // Fails if a handler sees the task of another step, or of the caller of `then`.
-  @Test("a handler on an actor sees no task of another step", .shows(Managing.context))
-  func context() async {
-    let (manager, seen) = (PromiseManager(), Log<String>())
-    await WhereHandlersRunTests.$task.withValue("A") {
-      manager.add { then in Task { then() } }
-      manager.add { @MainActor then in
-        seen.append(WhereHandlersRunTests.task)
-        then()
-      }
-      manager.add { @Elsewhere then in
-        seen.append(WhereHandlersRunTests.task)
-        then()
-      }
-      await manager.idle()
-    }
-    #expect(seen.all == ["none", "none"])
   }
 
   // Fails if the manager keeps the actor of a step that has ended.

@@ -4,10 +4,141 @@ import Testing
 
 @testable import SerialPromises
 
-/// Threads and queues of handlers, and how long a thread is held.
+/// Threads, queues and actors of handlers, and how long a thread is held.
 struct WhereHandlersRunTests {
+  /// Where handlers without an actor run: anywhere, on a queue, or on the main queue.
+  enum Turns: CaseIterable, Sendable {
+    case anywhere, onQueue, onMain
+
+    private static let key = DispatchSpecificKey<Bool>()
+
+    var manager: PromiseManager {
+      switch self {
+      case .anywhere: return PromiseManager()
+      case .onQueue:
+        let queue = DispatchQueue(label: "steps")
+        queue.setSpecific(key: Self.key, value: true)
+        return PromiseManager(on: queue)
+      case .onMain: return PromiseManager(on: .main)
+      }
+    }
+
+    /// Whether the caller is there.
+    var isHere: Bool {
+      switch self {
+      case .anywhere: true
+      case .onQueue: DispatchQueue.getSpecific(key: Self.key) == true
+      case .onMain: onMainActor()
+      }
+    }
+  }
+
+  enum Isolation: CaseIterable { case none, mainActor, actor }
+
+  /// The ways to add a step.
+  enum Adder: CaseIterable, Sendable {
+    case add, named, step, several, whenRoom, limited
+    case enqueue, run, promise, retried
+
+    func add(
+      to manager: PromiseManager, _ handler: @escaping @isolated(any) @Sendable (Then) -> Void,
+      orWork work: @escaping @isolated(any) @Sendable () async -> Void
+    ) async throws {
+      switch self {
+      case .add: manager.add(handler)
+      case .named: manager.add("named", at: .last, handler)
+      case .step: manager.add(Step("step", handler))
+      case .several: manager.add(contentsOf: [Step("one of several", handler)])
+      case .whenRoom: _ = try await manager.addWhenRoom(handler)
+      case .limited:
+        manager.add(Step(nil, handler).timeout(.seconds(3600), clock: ManualClock()))
+      case .enqueue: manager.enqueue(work)
+      case .run: try await manager.run(work)
+      case .promise: manager.add(Promise<Void>(nil, work))
+      case .retried: manager.add(Promise<Void>(nil, work).retry(1))
+      }
+    }
+  }
+
+  // Fails if a handler or work runs elsewhere, out of order, or before the preceding one has returned:
+  // some call `then` first.
+  @Test(
+    "each step runs where its closure belongs, or else where its manager runs handlers, in order",
+    .shows(Managing.onActor, Managing.onQueue), arguments: Adder.allCases, Turns.allCases)
+  func places(_ adder: Adder, _ turns: Turns) async throws {
+    let (manager, log) = (turns.manager, Log<String>())
+    for number in 0..<50 {
+      try await adder.add(to: manager) { @MainActor then in
+        MainActor.preconditionIsolated()
+        then()
+        log.append("main \(number)")
+      } orWork: { @MainActor in
+        await Task.yield()
+        MainActor.preconditionIsolated()
+        log.append("main \(number)")
+      }
+      try await adder.add(to: manager) { @Elsewhere then in
+        Elsewhere.shared.preconditionIsolated()
+        if number % 2 == 0 { then() } else { DispatchQueue.global().async { then() } }
+        log.append("actor \(number)")
+      } orWork: { @Elsewhere in
+        await Task.yield()
+        Elsewhere.shared.preconditionIsolated()
+        log.append("actor \(number)")
+      }
+      try await adder.add(to: manager) { then in
+        log.append("\(turns.isHere ? "free" : "elsewhere") \(number)")
+        then()
+      } orWork: {
+        log.append("free \(number)")
+      }
+    }
+    await manager.idle()
+    #expect(log.all == (0..<50).flatMap { ["main \($0)", "actor \($0)", "free \($0)"] })
+  }
+
+  // Fails if a turn begins outside the queue: in `add`, in `then`, or when a turn hands over.
+  @Test(
+    "with on:, handlers run there, regardless of the thread that calls add or then",
+    .shows(Managing.onQueue), arguments: [Turns.onQueue, .onMain])
+  func onQueue(_ turns: Turns) async {
+    let (manager, log) = (turns.manager, Log<Bool>())
+    manager.pause()
+    // More than the 128 steps of one turn.
+    for index in 0..<500 {
+      manager.add { then in
+        log.append(turns.isHere)
+        if index.isMultiple(of: 50) { Task.detached { then() } } else { then() }
+      }
+    }
+    manager.resume()
+    await manager.idle()
+    #expect(log.all == Array(repeating: true, count: 500))
+  }
+
   /// The call that begins a turn.
-  enum Beginning: String, CaseIterable, Sendable { case add, resume, then }
+  enum Beginning: String, CaseIterable, Sendable {
+    case add, resume, then
+
+    /// Lets this call run what is added.
+    ///
+    /// - Returns: The call.
+    func prepare(
+      _ manager: PromiseManager, _ add: @escaping @Sendable () -> Void
+    ) -> @Sendable () -> Void {
+      switch self {
+      case .add: return add
+      case .resume:
+        manager.pause()
+        add()
+        return { manager.resume() }
+      case .then:
+        let taken = manager.hold()
+        add()
+        return { _ = taken.with { $0() } }
+      }
+    }
+  }
 
   // Fails if `add` dispatches the first step to a queue, `resume` the waiting ones, or `then` the
   // next ones.
@@ -15,11 +146,9 @@ struct WhereHandlersRunTests {
     "handlers run on the thread that adds to an idle manager, resumes, or calls the preceding then",
     .shows(Managing.thread), arguments: Beginning.allCases)
   func thread(_ beginning: Beginning) {
-    let (manager, taken, log) = (PromiseManager(), Taken(), Log<UInt>())
-    if beginning == .resume { manager.pause() }
-    if beginning == .then { manager.add(taken.handler) }
-    // Only two: a third one may exceed the few milliseconds of a turn if this thread is delayed.
-    let add = { @Sendable in
+    let (manager, log, caller) = (PromiseManager(), Log<UInt>(), Log<UInt>())
+    let begin = beginning.prepare(manager) {
+      // Only two: a third one may exceed the few milliseconds of a turn if this thread is delayed.
       for _ in 1...2 {
         manager.add { then in
           log.append(currentThread())
@@ -27,55 +156,12 @@ struct WhereHandlersRunTests {
         }
       }
     }
-    if beginning != .add { add() }
-    let caller = Log<UInt>()
     onThread {
       caller.append(currentThread())
-      switch beginning {
-      case .add: add()
-      case .resume: manager.resume()
-      case .then: taken.with { $0() }
-      }
+      begin()
     }
     #expect(log.all == caller.all + caller.all)
     #expect(caller.all != [currentThread()])
-  }
-
-  // Fails if a turn begins outside the queue: in `add`, in `then`, or when a turn hands over.
-  @Test(
-    "with on:, handlers run on that queue, regardless of the thread that calls add or then",
-    .shows(Managing.onQueue))
-  func onQueue() async {
-    let key = DispatchSpecificKey<String>()
-    let queue = DispatchQueue(label: "steps")
-    queue.setSpecific(key: key, value: "steps")
-    let (manager, log) = (PromiseManager(on: queue), Log<String?>())
-    manager.pause()
-    // More than the 128 steps of one turn.
-    for index in 0..<500 {
-      manager.add { then in
-        log.append(DispatchQueue.getSpecific(key: key))
-        if index.isMultiple(of: 50) { Task { then() } } else { then() }
-      }
-    }
-    manager.resume()
-    await manager.idle()
-    #expect(log.count == 500)
-    #expect(Set(log.all) == ["steps"])
-  }
-
-  // Traps if `on:` is ignored: both `add` and `then` are called elsewhere.
-  @Test("with on: .main, handlers run on the main actor", .shows(Managing.onQueue))
-  func onMain() async {
-    let (manager, log) = (PromiseManager(on: .main), Log<Int>())
-    for number in 1...3 {
-      manager.add { then in
-        MainActor.assumeIsolated { log.append(number) }
-        Task.detached { then() }
-      }
-    }
-    await manager.idle()
-    #expect(log.all == [1, 2, 3])
   }
 
   // Hangs if the turn of the adding thread has no bound.
@@ -99,33 +185,25 @@ struct WhereHandlersRunTests {
     "a thread that runs slow handlers is released after a few milliseconds",
     .shows(Managing.drain), arguments: Beginning.allCases)
   func slow(_ beginning: Beginning) async {
-    let (manager, taken, returned) = (PromiseManager(), Taken(), Gate())
-    if beginning == .resume { manager.pause() }
-    if beginning == .then { manager.add(taken.handler) }
-    let rest = { @Sendable in
-      for number in 1...4 {
-        manager.add { then in
-          let start = DispatchTime.now().uptimeNanoseconds
-          if number < 3 {
-            while DispatchTime.now().uptimeNanoseconds < start + 2 * TurnClock.limit {}
-          } else {
-            returned.block()
+    let (manager, returned) = (PromiseManager(), Gate())
+    let begin = beginning.prepare(manager) {
+      manager.add { then in
+        for number in 1...4 {
+          manager.add { then in
+            let start = DispatchTime.now().uptimeNanoseconds
+            if number < 3 {
+              while DispatchTime.now().uptimeNanoseconds < start + 2 * TurnClock.limit {}
+            } else {
+              returned.block()
+            }
+            then()
           }
-          then()
         }
+        then()
       }
     }
-    if beginning != .add { rest() }
     onThread {
-      switch beginning {
-      case .add:
-        manager.add { then in
-          rest()
-          then()
-        }
-      case .resume: manager.resume()
-      case .then: taken.with { $0() }
-      }
+      begin()
       returned.open()
     }
     await manager.idle()
@@ -159,14 +237,15 @@ struct WhereHandlersRunTests {
   }
 
   /// A value seen by a task and its child tasks.
-  @TaskLocal static var task = "none"
+  @TaskLocal private static var task = "none"
 
   // Fails if a step that ends in a task runs the next handlers in that task.
   @Test(
     "a handler sees no task of another step, and runs on no thread of the cooperative pool",
     .shows(Managing.context))
   func context() async throws {
-    let (manager, log, added, begun) = (PromiseManager(), Log<String>(), Gate(), Gate())
+    let (manager, other, log) = (PromiseManager(), PromiseManager(), Log<String>())
+    let (added, begun) = (Gate(), Gate())
     let look = { @Sendable in
       let isInTask = withUnsafeCurrentTask { $0 != nil }
       log.append("\(Self.task) \(isInTask) \(Task.isCancelled)")
@@ -175,7 +254,6 @@ struct WhereHandlersRunTests {
       look()
       then()
     }
-    let other = PromiseManager()
     let task = Self.$task.withValue("A") {
       Task<Void, any Error> {
         try await manager.run {
@@ -189,13 +267,23 @@ struct WhereHandlersRunTests {
     }
     await begun.passed()
     Self.$task.withValue("B") {
-      manager.add(closure)
-      manager.add(Promise<Void> { () async in look() })
       // Ends in a task of the step, which must not be visible to the next one.
-      manager.add { then in
+      let endsInTask: Promisable.Handler = { then in
         Self.$task.withValue("C") { _ = Task<Void, Never> { then() } }
       }
       manager.add(closure)
+      manager.add(Promise<Void> { () async in look() })
+      manager.add(endsInTask)
+      manager.add(closure)
+      manager.add(endsInTask)
+      manager.add { @MainActor then in
+        log.append("main \(Self.task)")
+        then()
+      }
+      manager.add { @Elsewhere then in
+        log.append("actor \(Self.task)")
+        then()
+      }
     }
     await other.idle()
     task.cancel()
@@ -203,7 +291,7 @@ struct WhereHandlersRunTests {
     _ = try? await task.value
     await manager.idle()
     let (handler, work) = ("none false false", "none true false")
-    #expect(log.all == [handler, handler, work, handler])
+    #expect(log.all == [handler, handler, work, handler, "main none", "actor none"])
   }
 
   // Fails if a task whose step has just been canceled runs another step.
@@ -245,20 +333,15 @@ struct WhereHandlersRunTests {
     let (managers, gate) = ((0..<8).map { _ in PromiseManager() }, Gate())
     await withTaskGroup(of: Void.self) { group in
       for manager in managers {
-        let (begun, added) = (Gate(), Gate())
+        let code = HeldCode()
+        group.addTask { try? await manager.run { await code() } }
         group.addTask {
-          try? await manager.run {
-            begun.open()
-            await added.passed()
-          }
-        }
-        group.addTask {
-          await begun.passed()
+          await code.begun.passed()
           manager.add { then in
             gate.block()
             then()
           }
-          added.open()
+          code.proceed.open()
         }
       }
       // Reached only if tasks still run.
