@@ -9,72 +9,87 @@ struct ReportedProgressTests {
   private let reports = Reports()
   private var manager: PromiseManager { PromiseManager(diagnostics: reports.place) }
 
-  /// A way to run asynchronous work as a step.
-  enum Kind: CaseIterable, Sendable {
-    case run, turn, namedTurn, enqueue, promise, link
-
-    /// Runs the work, and waits for its end.
-    func work(
-      in manager: PromiseManager, _ diagnostics: DiagnosticHandler,
-      _ body: @escaping @Sendable () async throws -> Void
-    ) async throws {
-      switch self {
-      case .run: try await manager.run(body)
-      case .turn: try await manager.withTurn { try await body() }
-      case .namedTurn: try await manager.withTurn("turn") { try await body() }
-      case .enqueue: try await manager.enqueue(body).value
-      case .promise:
-        let promise = Promise(diagnostics: diagnostics, body)
-        manager.add(promise)
-        try await promise.value
-      case .link:
-        // The root is done before the body begins.
-        let promise = Promise(diagnostics: diagnostics) { resolve, _ in resolve(1) }
-          .map { _ in try await body() }
-        manager.add(promise)
-        try await promise.value
-      }
-    }
-
-    /// The progress of the step when its work has reported `fraction`.
-    func progress(_ fraction: Double) -> Double {
-      self == .link ? 0.5 + fraction / 2 : fraction
-    }
+  /// The progress of a step whose code has reported `fraction`.
+  private func progress(_ code: Code, _ fraction: Double) -> Double {
+    code == .link ? 0.5 + fraction / 2 : fraction
   }
 
-  // Fails if a kind of work is not marked, or its report does not reach the step.
+  /// A way to report progress in the code of a step.
+  struct Way: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// What the code has reported at each note.
+    let expected: [Double]
+    var misuses = 0
+    let report: @Sendable (_ note: @Sendable () -> Void) async -> Void
+
+    static let all = [
+      Way(testDescription: "itself", expected: [0.25, 0.5, 1]) { note in
+        for fraction in [0.25, 0.5, 1] {
+          reportProgress(fraction)
+          note()
+        }
+      },
+      Way(testDescription: "in child tasks and tasks", expected: [0.25, 0.5, 0.75, 0.75]) { note in
+        async let first: Void = reportProgress(0.25)
+        await first
+        note()
+        await withTaskGroup(of: Void.self) { group in group.addTask { reportProgress(0.5) } }
+        note()
+        await Task { reportProgress(0.75) }.value
+        note()
+        await Task.detached { reportProgress(1) }.value
+        note()
+      },
+      Way(testDescription: "in a callback on another thread", expected: [0.5]) { note in
+        let work = AsyncWork.current
+        await withCheckedContinuation { continuation in
+          DispatchQueue.global().async {
+            reportProgress(0.25)
+            work?.progress(0.5)
+            continuation.resume()
+          }
+        }
+        note()
+      },
+      Way(testDescription: "decreasing, outside 0…1 or NaN", expected: [0.5], misuses: 5) { note in
+        reportProgress(0.5)
+        for wrong in [0.25, 1.5, -1, Double.nan, .infinity] { reportProgress(wrong) }
+        note()
+      },
+    ]
+  }
+
+  // Fails if a kind of code is not marked, a child task is not part of it, its report does not reach the
+  // step, or a misuse has an effect or is not reported.
   @Test(
-    "what asynchronous work reports is the progress of its step and counts in the manager's",
-    .shows(Progressing.work), arguments: Kind.allCases)
-  func steps(_ kind: Kind) async throws {
+    "what asynchronous code reports is the progress of its step and counts in the manager's",
+    .shows(Progressing.work), arguments: Code.allCases, Way.all)
+  func steps(_ code: Code, _ way: Way) async throws {
     let (manager, log) = (manager, Log<Double>())
-    try await kind.work(in: manager, reports.place) {
-      for fraction in [0.25, 0.5, 1] {
-        reportProgress(fraction)
-        log.append(manager.progress)
-      }
+    try await code.perform(on: manager, diagnostics: reports.place) {
+      await way.report { log.append(manager.progress) }
     }
-    #expect(log.all == [0.25, 0.5, 1].map(kind.progress))
     await manager.idle()
-    #expect(manager.progress == 1 && reports.all.isEmpty)
+    #expect(log.all == way.expected.map { progress(code, $0) } && manager.progress == 1)
+    #expect(reports.all.count { "\($0)".contains("after 0.5; ignored") } == way.misuses)
+    #expect(reports.all.count == way.misuses)
   }
 
   // Fails if the step's progress does not reach the promise, its listeners or its dependents.
   @Test("an enqueued step and its promise have the same progress", .shows(Progressing.work))
   func enqueued() async throws {
-    let (manager, half, proceed) = (manager, Gate(), Gate())
+    let (manager, code) = (manager, HeldCode())
     let promise = manager.enqueue {
       reportProgress(0.5)
-      half.open()
-      await proceed.passed()
+      await code()
       reportProgress(0.75)
     }
     let (log, chained) = (Log<Double>(), Log<Double>())
     promise.progressed { log.append($0) }
     let chain = promise.then { .value(1) }.progressed { chained.append($0) }
-    await half.passed()
-    #expect(promise.progress == 0.5 && chain.progress == 0.25 && manager.progress == 0.5)
-    proceed.open()
+    await code.begun.passed()
+    #expect([promise.progress, chain.progress, manager.progress] == [0.5, 0.25, 0.5])
+    code.proceed.open()
     await chain.waitForHandlers()
     await promise.waitForHandlers()
     #expect(log.all == [0.5, 0.75, 1])
@@ -136,11 +151,11 @@ struct ReportedProgressTests {
   }
 
   // Fails if a step within a step reports for the outer one, or an outer one reports nothing afterwards.
-  @Test("steps of two managers, one in the other, report for themselves", arguments: Kind.allCases)
-  func nested(_ kind: Kind) async throws {
+  @Test("steps of two managers, one in the other, report for themselves", arguments: Code.allCases)
+  func nested(_ code: Code) async throws {
     let (outer, inner, log) = (manager, manager, Log<Double>())
     try await outer.run {
-      try await kind.work(in: inner, reports.place) {
+      try await code.perform(on: inner, diagnostics: reports.place) {
         reportProgress(0.5)
         log.append(inner.progress)
         log.append(outer.progress)
@@ -148,81 +163,45 @@ struct ReportedProgressTests {
       reportProgress(0.25)
       log.append(outer.progress)
     }
-    #expect(log.all == [kind.progress(0.5), 0, 0.25])
-  }
-
-  // Fails if a child task is not part of the work.
-  @Test("child tasks and tasks of the work report for it", arguments: Kind.allCases)
-  func children(_ kind: Kind) async throws {
-    let (manager, log) = (manager, Log<Double>())
-    try await kind.work(in: manager, reports.place) {
-      async let first: Void = reportProgress(0.25)
-      await first
-      log.append(manager.progress)
-      await withTaskGroup(of: Void.self) { group in group.addTask { reportProgress(0.5) } }
-      log.append(manager.progress)
-      await Task { reportProgress(0.75) }.value
-      log.append(manager.progress)
-      await Task.detached { reportProgress(1) }.value
-      log.append(manager.progress)
-    }
-    #expect(log.all == [0.25, 0.5, 0.75, 0.75].map(kind.progress))
+    #expect(log.all == [progress(code, 0.5), 0, 0.25])
   }
 
   // Fails if a task that outlives the work reports for the next step, or is reported as a misuse.
-  @Test("after the end of the work, a report has no effect", arguments: Kind.allCases)
-  func late(_ kind: Kind) async throws {
-    let (manager, proceed, task) = (manager, Gate(), Locked<Task<Void, Never>?>(nil))
-    let work = Locked<AsyncWork?>(nil)
-    try await kind.work(in: manager, reports.place) {
-      let made = Task {
+  @Test("after the end of the work, a report has no effect", arguments: Code.allCases)
+  func late(_ code: Code) async throws {
+    let (manager, proceed, left) = (manager, Gate(), Log<(Task<Void, Never>, AsyncWork?)>())
+    try await code.perform(on: manager, diagnostics: reports.place) {
+      let task = Task {
         await proceed.passed()
         reportProgress(0.5)
       }
-      task.withLock { $0 = made }
-      work.withLock { $0 = .current }
+      left.append((task, .current))
     }
     await manager.idle()
     try await manager.run {
       proceed.open()
-      await task.withLock { $0 }?.value
-      work.withLock { $0 }?.progress(0.5)
-      #expect(manager.progress == 0)
+      for (task, work) in left.all {
+        await task.value
+        work?.progress(0.5)
+      }
+      #expect(manager.progress == 0 && left.count == 1)
     }
     #expect(reports.all.isEmpty)
-  }
-
-  // Fails if a misuse has an effect, or is not reported.
-  @Test(
-    "a decrease, a value outside 0…1 and NaN are reported and ignored", arguments: Kind.allCases)
-  func misuse(_ kind: Kind) async throws {
-    let (manager, log) = (manager, Log<Double>())
-    try await kind.work(in: manager, reports.place) {
-      reportProgress(0.5)
-      for wrong in [0.25, 1.5, -1, Double.nan, .infinity] { reportProgress(wrong) }
-      log.append(manager.progress)
-    }
-    #expect(log.all == [kind.progress(0.5)])
-    #expect(reports.all.count == 5)
-    for report in reports.all {
-      #expect("\(report)".contains("after 0.5; ignored"))
-    }
   }
 
   // Fails if the canceled promise of `enqueue` changes, or its step no longer progresses.
   @Test("canceled work that continues reports for its step")
   func canceled() async throws {
-    let (manager, begun, proceed, log) = (manager, Gate(), Gate(), Log<Double>())
+    let (manager, code, log) = (manager, HeldCode(), Log<Double>())
     let promise = manager.enqueue {
       reportProgress(0.25)
-      begun.open()
-      await proceed.passed()
+      await code()
       reportProgress(0.5)
       log.append(manager.progress)
     }
-    await begun.passed()
+    await code.begun.passed()
     #expect(promise.cancel())
-    proceed.open()
+    code.proceed.open()
     await manager.idle()
     #expect(log.all == [0.5] && promise.progress == 0.25 && reports.all.isEmpty)
   }
@@ -259,8 +238,8 @@ struct ReportedProgressTests {
   // Fails if the handler begins on the thread of the work, and inherits its mark.
   @Test(
     "a step that work adds to an idle manager reports nothing for the work",
-    arguments: Kind.allCases)
-  func added(_ kind: Kind) async throws {
+    arguments: Code.allCases)
+  func added(_ code: Code) async throws {
     let (manager, other, log) = (manager, manager, Log<Double>())
     let body = { @Sendable (isPaused: Bool) async throws in
       if isPaused { other.pause() }
@@ -274,7 +253,7 @@ struct ReportedProgressTests {
       try await handle.outcome.get()
     }
     for isPaused in [false, true] {
-      try await kind.work(in: manager, reports.place) { try await body(isPaused) }
+      try await code.perform(on: manager, diagnostics: reports.place) { try await body(isPaused) }
       // Not a step of a manager.
       let promise = Promise {
         try await body(isPaused)
@@ -290,10 +269,10 @@ struct ReportedProgressTests {
   }
 
   // Fails if the first promises, which are pulled on the thread of the work, are made by it.
-  @Test("the sequence of a combination reports nothing for the work", arguments: Kind.allCases)
-  func sequence(_ kind: Kind) async throws {
+  @Test("the sequence of a combination reports nothing for the work", arguments: Code.allCases)
+  func sequence(_ code: Code) async throws {
     let (manager, log) = (manager, Log<Bool>())
-    try await kind.work(in: manager, reports.place) {
+    try await code.perform(on: manager, diagnostics: reports.place) {
       let numbers = [1, 2, 3].lazy.map { number in
         log.append(AsyncWork.current == nil)
         return Promise.value(number)
@@ -303,28 +282,14 @@ struct ReportedProgressTests {
     #expect(log.all == [true, true, true])
   }
 
-  // Fails if the work is not found on another thread.
-  @Test("a callback on another thread reports by the work", arguments: Kind.allCases)
-  func callback(_ kind: Kind) async throws {
-    let (manager, log) = (manager, Log<Double>())
-    try await kind.work(in: manager, reports.place) {
-      let work = AsyncWork.current
-      await withCheckedContinuation { continuation in
-        DispatchQueue.global().async {
-          reportProgress(0.25)
-          work?.progress(0.5)
-          continuation.resume()
-        }
-      }
-      log.append(manager.progress)
-    }
-    #expect(log.all == [kind.progress(0.5)])
-  }
-
-  // Fails if a handle has the progress of another step, or the states are confused.
-  @Test("a handle has the progress of its step, and the manager's is their mean")
-  func handles() async {
+  // Fails if a handle has the progress of another step, or a step is counted wrongly: one that waits, runs,
+  // has failed, was canceled or was refused.
+  @Test(
+    "a handle has the progress of its step, and the manager's is their mean since it was last idle",
+    .shows(Progressing.manager))
+  func handles() {
     let (manager, first, second) = (manager, Taken(), Taken())
+    #expect(manager.progress == 1)
     let handles = [manager.add(first.handler), manager.add(second.handler), manager.add { $0() }]
     func expect(_ progress: [Double], location: SourceLocation = #_sourceLocation) {
       #expect(handles.map(\.progress) == progress, sourceLocation: location)
@@ -341,6 +306,9 @@ struct ReportedProgressTests {
     expect([1, 0.25, 1])
     second.call()
     expect([1, 1, 1])
+    let again = manager.hold()
+    #expect(manager.progress == 0)
+    again.call()
     manager.close()
     #expect(manager.add { $0() }.progress == 1, "refused")
   }

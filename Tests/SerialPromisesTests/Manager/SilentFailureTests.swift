@@ -16,7 +16,7 @@ struct SilentFailureTests {
   }
 
   enum Silent: CaseIterable {
-    case dropped, failed, printed, failedLater, promise, chain, placed
+    case dropped, failed, printed, failedLater, promise, chain, placed, enqueued
   }
 
   // Fails if only a second `then` is reported, or if a failure is reported for the step and for its
@@ -37,6 +37,7 @@ struct SilentFailureTests {
       case .promise: manager.add(failing("x"))
       case .chain: manager.add(failing("x").map { $0 + 1 })
       case .placed: manager.add("x", at: .first) { then in then(Failed(number: 7)) }
+      case .enqueued: manager.enqueue("x") { throw Failed(number: 7) }
       }
       await manager.idle()
     }
