@@ -5,32 +5,29 @@ import Testing
 
 /// The effect of a failed step on the remaining steps.
 struct FailurePolicyTests {
-  private func run(_ policy: FailurePolicy) -> (PromiseManager, [StepHandle]) {
-    let manager = PromiseManager(onFailure: policy)
+  /// Runs four steps, of which the second and the fourth fail.
+  private func run(_ manager: PromiseManager) -> [StepHandle] {
     manager.pause()
-    let handles = [
-      manager.add { then in then() },
-      manager.add { then in then(Failed(number: 2)) },
-      manager.add { then in then() },
-      manager.add { then in then(Failed(number: 4)) },
-    ]
+    let handles = [nil, Failed(number: 2), nil, Failed(number: 4)].map { error in
+      manager.add { then in then(error) }
+    }
     manager.resumeAndWait()
-    return (manager, handles)
+    return handles
   }
 
-  // Fails if a failure stops the queue without a policy that says so.
+  // Fails if a failure stops the queue without a policy that says so, if the remaining steps run
+  // although the policy cancels them, or a step added afterwards does not.
   @Test(
-    "continue runs the next step, and is the default",
-    .shows(Managing.policies, Managing.thenFails))
-  func continues() {
-    let (manager, handles) = run(.continue)
-    let expected = [
-      "succeeded", "failed Failed(number: 2)", "succeeded", "failed Failed(number: 4)",
-    ]
-    #expect(handles.map { text($0.state) } == expected)
-    #expect(!manager.isPaused)
-    #expect(manager.failure == nil)
-    #expect(PromiseManager().order.withLock { text($0.policy) } == "continue")
+    "continue, the default, runs the next step; cancelRest cancels the waiting ones only",
+    .shows(Managing.policies, Managing.thenFails), arguments: [nil, FailurePolicy.cancelRest])
+  func runsOn(_ policy: FailurePolicy?) {
+    let manager = policy.map { PromiseManager(onFailure: $0) } ?? PromiseManager()
+    let rest =
+      policy == nil ? ["succeeded", "failed Failed(number: 4)"] : ["cancelled", "cancelled"]
+    let states = run(manager).map { text($0.state) }
+    #expect(states == ["succeeded", "failed Failed(number: 2)"] + rest)
+    #expect(!manager.isPaused && manager.failure == nil && manager.waitingCount == 0)
+    #expect(text(manager.add { then in then() }.state) == "succeeded")
   }
 
   // Fails if `stop` loses the remaining steps or the error, or `resume` does not clear it.
@@ -38,31 +35,13 @@ struct FailurePolicyTests {
     "stop keeps the remaining steps and the error until the manager is resumed",
     .shows(Managing.policies))
   func stops() {
-    let (manager, handles) = run(.stop)
-    #expect(text(handles[2].state) == "waiting")
-    #expect(manager.isPaused)
-    #expect(manager.waitingCount == 2)
-    #expect(manager.failure as? Failed == Failed(number: 2))
-    manager.resumeAndWait()
-    #expect(text(handles[2].state) == "succeeded")
-    #expect(manager.isPaused)
-    #expect(manager.failure as? Failed == Failed(number: 4))
-    manager.resumeAndWait()
-    #expect(!manager.isPaused)
-    #expect(manager.failure == nil)
+    let manager = PromiseManager(onFailure: .stop)
+    let third = run(manager)[2]
+    for (state, number, waiting) in [("waiting", 2, 2), ("succeeded", 4, 0)] {
+      #expect(text(third.state) == state && manager.waitingCount == waiting)
+      #expect(manager.isPaused && manager.failure as? Failed == Failed(number: number))
+      manager.resumeAndWait()
+    }
+    #expect(!manager.isPaused && manager.failure == nil)
   }
-
-  // Fails if the remaining steps run, or a step added afterwards does not.
-  @Test(
-    "cancelRest cancels waiting steps, and runs steps added afterwards", .shows(Managing.policies))
-  func cancelsRest() {
-    let (manager, handles) = run(.cancelRest)
-    let expected = ["succeeded", "failed Failed(number: 2)", "cancelled", "cancelled"]
-    #expect(handles.map { text($0.state) } == expected)
-    #expect(manager.waitingCount == 0)
-    #expect(text(manager.add { then in then() }.state) == "succeeded")
-  }
-
-  private func text(_ policy: FailurePolicy) -> String { "\(policy)" }
-  private func text(_ state: StepHandle.State) -> String { SerialPromisesTests.text(state) }
 }

@@ -33,12 +33,15 @@ import Testing
     var sentinel: Sentinel { Sentinel { self.use() } }
   }
 
-  // Hangs if a handler is called inside a transition.
-  @Test("a handler may call every method of its manager")
+  private let manager = PromiseManager(onFailure: .stop, diagnostics: .silent)
+  private let reentry: Reentry
+
+  init() { reentry = Reentry(manager) }
+
+  // Hangs if a handler or a cancel handler is called inside a transition.
+  @Test("a handler and a cancel handler may call every method of their manager")
   func handler() {
-    let manager = PromiseManager()
-    let reentry = Reentry(manager)
-    manager.add { then in
+    manager.add { [manager, reentry] then in
       reentry.use()
       manager.pause()
       manager.resume()
@@ -50,25 +53,16 @@ import Testing
     }
     #expect(reentry.log.count == 3)
     #expect(manager.waitingCount == 0)
-  }
-
-  // Hangs if cancel handlers are called inside the transition that cancels.
-  @Test("a cancel handler may use its manager")
-  func onCancel() {
-    let manager = PromiseManager()
-    let (reentry, taken) = (Reentry(manager), Taken())
-    let handle = manager.add(taken.handler)
-    _ = taken.with { then in then.onCancel { reentry.use() } }
-    handle.cancel()
-    #expect(reentry.log.count == 1)
+    let taken = manager.hold()
+    _ = taken.with { then in then.onCancel { [reentry] in reentry.use() } }
+    manager.cancelAll()
+    #expect(reentry.log.count == 4)
     taken.call()
   }
 
   // Hangs if a handler is released inside the transition that takes or cancels it.
   @Test("a step's captures may use the manager when they are released")
   func captured() {
-    let manager = PromiseManager()
-    let (reentry, taken) = (Reentry(manager), Taken())
     func add() -> StepHandle {
       let sentinel = reentry.sentinel
       return manager.add { then in
@@ -78,7 +72,7 @@ import Testing
     }
     _ = add()
     #expect(reentry.log.count == 1)
-    manager.add(taken.handler)
+    let taken = manager.hold()
     add().cancel()
     #expect(reentry.log.count == 2)
     _ = add()
@@ -91,30 +85,25 @@ import Testing
   }
 
   // Hangs if cancel handlers are released inside the transition that ends their step or requests
-  // its cancellation.
+  // its cancellation, or are retained although the step has ended.
   @Test("a cancel handler's captures may use the manager when they are released")
   func capturedByCancelHandler() {
-    let manager = PromiseManager()
-    let reentry = Reentry(manager)
-    for cancels in [false, true] {
-      let taken = Taken()
-      let handle = manager.add(taken.handler)
+    func observe(_ taken: Taken) {
       _ = taken.with { then in
         let sentinel = reentry.sentinel
         then.onCancel { sentinel.touch() }
       }
-      if cancels { handle.cancel() }
+    }
+    for cancels in [false, true] {
+      let taken = manager.hold()
+      observe(taken)
+      if cancels { manager.cancelAll() }
       taken.call()
     }
     #expect(reentry.log.count == 2)
-    // The step has ended: the handler is not retained.
-    let taken = Taken()
-    manager.add(taken.handler)
+    let taken = manager.hold()
     taken.call()
-    _ = taken.with { then in
-      let sentinel = reentry.sentinel
-      then.onCancel { sentinel.touch() }
-    }
+    observe(taken)
     #expect(reentry.log.count == 3)
   }
 
@@ -123,13 +112,13 @@ import Testing
   func errors() {
     let manager = PromiseManager(diagnostics: .silent)
     let reentry = Reentry(manager)
-    manager.add { [reentry] then in
+    manager.add { then in
       then(reentry.sentinel.asError)
       then(reentry.sentinel.asError)
     }
     #expect(reentry.log.count == 2)
-    let handle = manager.add { [reentry] then in then(reentry.sentinel.asError) }
-    manager.add { [reentry] then in then(reentry.sentinel.asError) }
+    let handle = manager.add { then in then(reentry.sentinel.asError) }
+    manager.add { then in then(reentry.sentinel.asError) }
     #expect(reentry.log.count == 3, "no handle is retained")
     withExtendedLifetime(handle) {}
   }
@@ -142,11 +131,11 @@ import Testing
     let reentry = Reentry(manager)
     do {
       let events = manager.events(bufferingNewest: 2)
-      manager.add { [reentry] then in then(reentry.sentinel.asError) }
+      manager.add { then in then(reentry.sentinel.asError) }
       #expect(reentry.log.count == 0)
       manager.add { then in then() }
       #expect(reentry.log.count == 1)
-      manager.add { [reentry] then in then(reentry.sentinel.asError) }
+      manager.add { then in then(reentry.sentinel.asError) }
       withExtendedLifetime(events) {}
     }
     #expect(reentry.log.count == 2)
@@ -155,9 +144,8 @@ import Testing
   // Hangs if the timeout replaces the error inside the transition that drops its last reference.
   @Test("an error reported after the time limit may use the manager when it is released")
   func replacedError() async {
-    let (manager, clock, notified) = (PromiseManager(), ManualClock(), Gate())
-    let reentry = Reentry(manager)
-    let step = Step { [reentry] then in
+    let (manager, reentry, clock, notified) = (manager, reentry, ManualClock(), Gate())
+    let step = Step { then in
       then.onCancel { notified.open() }
       clock.slept.block()
       clock.advance(by: .seconds(5))
@@ -174,12 +162,7 @@ import Testing
   // of the failure that replaces it.
   @Test("the failure that stopped the manager may use the manager when it is released")
   func failure() {
-    let manager = PromiseManager(onFailure: .stop)
-    let reentry = Reentry(manager)
-    func fail() {
-      manager.add { [reentry] then in then(reentry.sentinel.asError) }
-    }
-    fail()
+    manager.add { [reentry] then in then(reentry.sentinel.asError) }
     // The segment also retains the step's error until it is released.
     for _ in 1...70 { manager.add { then in then() } }
     #expect(reentry.log.count == 0)
@@ -213,13 +196,11 @@ import Testing
 
   // Hangs if the tasks that await outcomes, or an idle manager, are resumed inside a transition.
   @Test("resumed waiters may use the manager")
-  func waiters() async {
-    let manager = PromiseManager()
-    let (reentry, taken) = (Reentry(manager), Taken())
+  func waiters() {
+    let (reentry, taken) = (reentry, Taken())
     manager.add(taken.handler).observe { _ in reentry.use() }
     let waiting = manager.add { then in then() }
-    waiting.observe { _ in reentry.use() }
-    waiting.observe { _ in reentry.use() }
+    for _ in 1...2 { waiting.observe { _ in reentry.use() } }
     waiting.cancel()
     #expect(reentry.log.count == 2)
     taken.call()
@@ -229,8 +210,7 @@ import Testing
   // Hangs if events are delivered inside a transition: the listener's stream calls back.
   @Test("a listener may end while events are delivered")
   func listeners() async {
-    let manager = PromiseManager()
-    let count = Log<Int>()
+    let (manager, count) = (manager, Log<Int>())
     let listener = Task {
       for await _ in manager.events() {
         count.append(manager.waitingCount)

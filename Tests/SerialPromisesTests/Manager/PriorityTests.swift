@@ -31,8 +31,12 @@ struct PriorityTests {
   private let log = Log<String>()
 
   /// Work in a task.
-  enum Work: CaseIterable {
-    case turnAtOnce, namedTurn, turn, childsTurn, run, enqueue, promise, link, serially
+  enum Work: CaseIterable, Equatable {
+    case code(Code)
+    /// A turn that waits, one of a child task, and a promise in a turn of `serially`.
+    case laterTurn, childsTurn, serially
+
+    static let allCases = Code.allCases.map(Work.code) + [.laterTurn, .childsTurn, .serially]
   }
 
   /// A task that waits.
@@ -48,11 +52,11 @@ struct PriorityTests {
     async throws
   {
     switch work {
-    case .turnAtOnce: try await manager.withTurn(body)
-    case .namedTurn: try await manager.withTurn("named", body)
-    case .turn:
-      let first = Taken()
-      manager.add(first.handler)
+    case .code(.enqueue): manager.enqueue(body)
+    case .code(.promise): manager.add(Promise<Void>(nil, body))
+    case .code(let code): try await code.perform(on: manager, body)
+    case .laterTurn:
+      let first = manager.hold()
       async let waits: Void = manager.waiting(1)
       async let turn: Void = manager.withTurn(body)
       await waits
@@ -61,12 +65,7 @@ struct PriorityTests {
     case .childsTurn:
       async let turn: Void = manager.withTurn(body)
       try await turn
-    case .run: try await manager.run(body)
-    // Not awaited, which would raise it.
-    case .enqueue: manager.enqueue { await body() }
-    case .promise: manager.add(Promise { await body() })
-    case .link: manager.add(Promise { 1 }.map { _ in await body() })
-    case .serially: _ = manager.serially([Promise { await body() }])
+    case .serially: _ = manager.serially([Promise<Void>(nil, body)])
     }
   }
 
@@ -127,7 +126,7 @@ struct PriorityTests {
     let manager = PromiseManager()
     manager.pause()
     let low = Task.detached(priority: .background) {
-      try await Self.perform(work == .turn ? .namedTurn : work, on: manager) {
+      try await Self.perform(work == .laterTurn ? .code(.turn) : work, on: manager) {
         while Task.currentPriority < .top { await Task.yield() }
       }
     }

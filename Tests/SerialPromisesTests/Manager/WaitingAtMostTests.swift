@@ -10,26 +10,27 @@ struct WaitingAtMostTests {
   private let taken = Taken()
   private let reports = Reports()
 
-  /// Takes a turn, or runs work, that waits at most a second.
-  private func wait(_ name: String, on manager: PromiseManager, isTurn: Bool) async throws {
-    if isTurn {
-      try await manager.withTurn(name, waitingAtMost: .seconds(1)) { log.append(name) }
-    } else {
-      try await manager.run(name, waitingAtMost: .seconds(1)) { [log] in log.append(name) }
+  /// Runs code that waits at most a second for its turn.
+  private func begin(_ code: Code, on manager: PromiseManager) -> Task<Void, any Error> {
+    let log = log
+    return Task {
+      try await code.perform(on: manager, waitingAtMost: .seconds(1)) { log.append("code") }
     }
   }
 
   // MARK: A limit
 
-  // Fails if the caller waits on, its step stays in the queue, or the others change places.
+  // Fails if the caller waits on, its step stays in the queue, or the others change places; if the outcome
+  // of its step, or its event, is other than that of a canceled step.
   @Test(
     "a caller whose turn does not begin in time gives up, and leaves no trace",
-    arguments: [true, false])
-  func givesUp(isTurn: Bool) async throws {
+    arguments: Code.ofCallers)
+  func givesUp(_ code: Code) async throws {
     let manager = PromiseManager(clock: clock)
+    var events = manager.events().makeAsyncIterator()
     manager.add("slow", taken.handler)
     manager.add("a", log.appending("a"))
-    let caller = Task { try await wait("late", on: manager, isTurn: isTurn) }
+    let caller = begin(code, on: manager)
     await manager.waiting(2)
     manager.add("b", log.appending("b"))
     await clock.waitForSleeper()
@@ -37,23 +38,29 @@ struct WaitingAtMostTests {
     #expect(manager.waitingCount == 3)
     clock.advance(by: .milliseconds(1))
     let step = try #require(manager.runningStep)
-    await #expect(throws: PromiseError.stillWaiting(.seconds(1), for: step)) {
-      try await caller.value
-    }
+    let error = PromiseError.stillWaiting(.seconds(1), for: step)
+    await #expect(throws: error) { try await caller.value }
+    #expect("\(error)".contains("while step \"slow\" ran"))
     #expect(manager.waitingCount == 2)
     taken.call()
     await manager.idle()
     #expect(log.all == ["a", "b"])
-    #expect(
-      "\(PromiseError.stillWaiting(.seconds(1), for: step))".contains("while step \"slow\" ran"))
+    var ends: [String] = []
+    while let event = await events.next() {
+      if case .finished(let step, let outcome, _) = event {
+        ends.append("\(step.id) \(text(outcome))")
+      }
+      if case .idle = event { break }
+    }
+    #expect(ends == ["3 cancelled", "1 succeeded", "2 succeeded", "4 succeeded"])
   }
 
   // Fails if the error names a step, or the caller does not wait for a paused manager.
-  @Test("a caller of a paused manager gives up, too", arguments: [true, false])
-  func paused(isTurn: Bool) async throws {
+  @Test("a caller of a paused manager gives up, too", arguments: Code.ofCallers)
+  func paused(_ code: Code) async throws {
     let manager = PromiseManager(clock: clock)
     manager.pause()
-    let caller = Task { try await wait("late", on: manager, isTurn: isTurn) }
+    let caller = begin(code, on: manager)
     await clock.waitForSleeper()
     clock.advance(by: .seconds(1))
     await #expect(throws: PromiseError.stillWaiting(.seconds(1), for: nil)) {
@@ -63,21 +70,15 @@ struct WaitingAtMostTests {
   }
 
   // Fails if the limit ends a turn that was granted.
-  @Test("a turn that begins in time lasts as long as its code", arguments: [true, false])
-  func granted(isTurn: Bool) async throws {
-    let (manager, log, clock, gate) = (PromiseManager(clock: clock), log, clock, Gate())
+  @Test("a turn that begins in time lasts as long as its code", arguments: Code.ofCallers)
+  func granted(_ code: Code) async throws {
+    let (manager, log, clock) = (PromiseManager(clock: clock), log, clock)
     manager.add(taken.handler)
-    let body: @Sendable () async -> Void = {
-      gate.open()
-      clock.advance(by: .seconds(5))
-      await Task.yield()
-      log.append("canceled \(Task.isCancelled)")
-    }
     let caller = Task {
-      if isTurn {
-        try await manager.withTurn(waitingAtMost: .seconds(1), body)
-      } else {
-        try await manager.run(waitingAtMost: .seconds(1), body)
+      try await code.perform(on: manager, waitingAtMost: .seconds(1)) {
+        clock.advance(by: .seconds(5))
+        await Task.yield()
+        log.append("canceled \(Task.isCancelled)")
       }
     }
     await clock.waitForSleeper()
@@ -103,20 +104,21 @@ struct WaitingAtMostTests {
   }
 
   // Fails if an idle manager lets a caller wait.
-  @Test("on an idle manager, a limit of zero is enough", arguments: [true, false])
-  func zero(isNamed: Bool) async throws {
+  @Test(
+    "on an idle manager, a limit of zero is enough", arguments: Code.ofCallers,
+    [Duration.zero, .seconds(-1)])
+  func zero(_ code: Code, _ limit: Duration) async throws {
     let manager = PromiseManager()
-    let name = isNamed ? "named" : nil
-    #expect(try await manager.withTurn(name, waitingAtMost: .zero) { 1 } == 1)
-    #expect(try await manager.run(name, waitingAtMost: .seconds(-1)) { 2 } == 2)
+    try await code.perform(on: manager, waitingAtMost: limit) { [log] in log.append("code") }
+    #expect(log.all == ["code"])
   }
 
   // Fails if a canceled caller throws that it gave up, or waits for the clock.
-  @Test("a caller that is canceled before throws a CancellationError", arguments: [true, false])
-  func canceled(isTurn: Bool) async throws {
+  @Test("a caller that is canceled before throws a CancellationError", arguments: Code.ofCallers)
+  func canceled(_ code: Code) async throws {
     let manager = PromiseManager(clock: clock)
     manager.add(taken.handler)
-    let caller = Task { try await wait("late", on: manager, isTurn: isTurn) }
+    let caller = begin(code, on: manager)
     await clock.waitForSleeper()
     caller.cancel()
     await #expect(throws: CancellationError.self) { try await caller.value }
@@ -124,29 +126,10 @@ struct WaitingAtMostTests {
     await manager.idle()
   }
 
-  // Fails if the step's outcome, or its event, is other than that of a canceled step.
-  @Test("the step of a caller that gave up is canceled, with one event")
-  func event() async throws {
-    let manager = PromiseManager(clock: clock)
-    var events = manager.events().makeAsyncIterator()
-    manager.add("slow", taken.handler)
-    let caller = Task { try await wait("late", on: manager, isTurn: true) }
-    await clock.waitForSleeper()
-    clock.advance(by: .seconds(1))
-    await #expect(throws: PromiseError.self) { try await caller.value }
-    taken.call()
-    var texts: [String] = []
-    while let event = await events.next() {
-      texts.append("\(event)")
-      if case .idle = event { break }
-    }
-    #expect(texts.count { $0.contains("late") && $0.contains("cancelled") } == 1)
-  }
-
   // Fails if a caller both gives up and has its turn, or neither.
   @Test(
-    "a caller either gives up or has its turn, when both happen at once", arguments: [true, false])
-  func race(isTurn: Bool) async {
+    "a caller either gives up or has its turn, when both happen at once", arguments: Code.ofCallers)
+  func race(_ code: Code) async {
     let (begun, gaveUp, rounds) = (Locked(0), Locked(0), isLong ? 20_000 : 100 / ease)
     for _ in 1...rounds {
       let (clock, taken) = (ManualClock(), Taken())
@@ -154,11 +137,7 @@ struct WaitingAtMostTests {
       manager.add(taken.handler)
       let caller = Task {
         do {
-          if isTurn {
-            try await manager.withTurn(waitingAtMost: .seconds(1)) { _ = begun.next() }
-          } else {
-            try await manager.run(waitingAtMost: .seconds(1)) { _ = begun.next() }
-          }
+          try await code.perform(on: manager, waitingAtMost: .seconds(1)) { _ = begun.next() }
         } catch PromiseError.stillWaiting {
           _ = gaveUp.next()
         }
@@ -175,35 +154,28 @@ struct WaitingAtMostTests {
 
   // MARK: Only if it is free
 
-  // Fails if the turn is taken although something runs, waits or is paused, or not taken although nothing does.
+  // Fails if the turn is taken although something runs, waits or is paused, or not taken although nothing
+  // does; if a turn that begins after the end of a segment of the queue seems to wait.
   @Test(
     "a turn is available only if nothing runs or waits, and the manager is not paused",
     arguments: [nil, "named"])
   func available(name: String?) async throws {
     let manager = PromiseManager()
-    #expect(try await manager.withTurnIfAvailable(name) { 1 } == 1)
+    func isAvailable() async throws -> Bool {
+      try await manager.withTurnIfAvailable(name) {} != nil
+    }
+    for _ in 0..<(3 * Segment.capacity) { #expect(try await isAvailable()) }
     manager.add(taken.handler)
-    #expect(try await manager.withTurnIfAvailable(name) { 2 } == nil)
+    #expect(try await !isAvailable())
     taken.call()
     await manager.idle()
     manager.pause()
-    #expect(try await manager.withTurnIfAvailable(name) { 3 } == nil)
+    #expect(try await !isAvailable())
     let waiting = manager.add(log.appending("x"))
-    #expect(try await manager.withTurnIfAvailable(name) { 4 } == nil)
+    #expect(try await !isAvailable())
     waiting.cancel()
     manager.resume()
-    #expect(try await manager.withTurnIfAvailable(name) { 5 } == 5)
-    #expect(manager.isIdle)
-  }
-
-  // Fails if a turn that begins after the end of a segment of the queue seems to wait, and stays in it.
-  @Test("a turn is available on an idle manager, however many steps it has run")
-  func manyTimes() async throws {
-    let manager = PromiseManager()
-    for round in 0..<(3 * Segment.capacity) {
-      #expect(try await manager.withTurnIfAvailable("named") { round } == round)
-    }
-    #expect(manager.isIdle)
+    #expect(try await isAvailable() && manager.isIdle)
   }
 
   // Fails if a call inside a turn waits for it, or reports a deadlock.
