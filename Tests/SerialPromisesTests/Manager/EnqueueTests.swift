@@ -84,23 +84,4 @@ struct EnqueueTests {
     await manager?.idle()
     #expect(log.all.isEmpty && reports.all.isEmpty)
   }
-
-  // Fails if the reference cycle from the promise through its step to the promise is not broken.
-  @Test("an enqueued step leaks nothing", arguments: [true, false])
-  func nothingLeft(_ isCancelled: Bool) async {
-    weak var core: Core?
-    weak var captured: Sentinel?
-    func work() async {
-      let (manager, sentinel) = (manager, Sentinel())
-      captured = sentinel
-      if isCancelled { manager.pause() }
-      let promise = manager.enqueue { sentinel.touch() }
-      core = promise.core
-      if isCancelled { promise.cancel() }
-      _ = await promise.outcome
-      await manager.idle()
-    }
-    await work()
-    while captured != nil || core != nil { await Task.yield() }
-  }
 }

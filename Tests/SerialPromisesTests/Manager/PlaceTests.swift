@@ -13,70 +13,36 @@ struct PlaceTests {
     manager.add(name, at: place, log.appending(name))
   }
 
-  // MARK: Adding
+  /// A step that does not wait in the manager.
+  enum Neighbor: CaseIterable { case over, running, canceled, ofAnotherManager, refused }
 
-  // MARK: Moving
-
-  // Fails if the position before a step that no longer waits is not the first.
-  @Test("the position before a step that does not wait in this manager is the first")
-  func withoutNeighbor() {
-    let other = PromiseManager()
-    other.pause()
-    let foreign = other.add("foreign", log.appending("foreign"))
-    let over = add("over")
-    manager.pause()
-    let cancelled = add("x")
-    cancelled.cancel()
-    add("a")
-    add("b", at: .before(over))
-    add("c", at: .before(cancelled))
-    let d = add("d", at: .before(foreign))
-    #expect(add("e").move(to: .before(over)))
-    manager.close()
-    #expect(d.move(to: .before(add("refused"))))
-    manager.resumeAndWait()
-    #expect(log.all == ["over", "d", "e", "c", "b", "a"])
-    #expect(text(foreign.state) == "waiting")
-  }
-
-  // MARK: Replacing
-
-  // Fails if the new step does not take the place, or the other one is not canceled.
-  @Test("a step takes the place of one that waits, which is canceled")
-  func replacing() {
-    manager.pause()
-    add("a")
-    let old = add("b")
-    add("c")
-    let new = add("d", at: .replacing(old))
-    #expect(text(old.state) == "cancelled")
-    #expect(manager.waitingCount == 3)
-    add("e", at: .replacing(new))
-    manager.resumeAndWait()
-    #expect(log.all == ["a", "e", "c"])
-  }
-
-  // Fails if a running step is canceled, or the new one overtakes others.
+  // Fails if the position before such a step is not the first, or its own is not the last; if it is asked to
+  // stop, or runs.
   @Test(
-    "a step enters at the end if the one to replace runs, is over, was refused or is another manager's"
-  )
-  func replacingNone() {
-    let (taken, other) = (Taken(), PromiseManager())
+    "beside a step that does not wait in this manager, before is the first place and replacing the last",
+    arguments: Neighbor.allCases)
+  func withoutNeighbor(_ kind: Neighbor) {
+    let (taken, other) = (Taken(), PromiseManager(diagnostics: .silent))
     other.pause()
-    let foreign = other.add(log.appending("foreign"))
+    if kind == .refused { other.close() }
     let over = add("over")
     let running = manager.add(taken.handler)
-    let asked = Locked(false)
-    taken.with { $0.onCancel { asked.withLock { $0 = true } } }
     add("a")
-    for handle in [over, running, foreign] { add("\(handle.id)", at: .replacing(handle)) }
-    #expect(!asked.withLock { $0 } && text(running.state) == "running")
-    #expect(text(foreign.state) == "waiting")
+    let neighbor =
+      switch kind {
+      case .over: over
+      case .running: running
+      case .canceled: add("canceled")
+      case .ofAnotherManager, .refused: other.add(log.appending("another"))
+      }
+    if kind == .canceled { neighbor.cancel() }
+    let state = text(neighbor.state)
+    add("before", at: .before(neighbor))
+    #expect(add("moved").move(to: .before(neighbor)))
+    add("last", at: .replacing(neighbor))
+    #expect(text(neighbor.state) == state && taken.with(\.isCancelled) == false)
     taken.call()
-    #expect(log.all == ["over", "a", "1", "2", "1"])
-    manager.close()
-    let refused = add("refused")
-    #expect(text(add("late", at: .replacing(refused)).state).contains("closed"))
+    #expect(log.all == ["over", "moved", "before", "a", "last"])
   }
 
   // Fails if a full manager refuses the step, or the replaced one makes room for an adder.
@@ -87,7 +53,7 @@ struct PlaceTests {
     let old = manager.add(log.appending("old"))
     let parked = try #require(park(1, on: manager))
     let refused = manager.add(at: .last, log.appending("x"))
-    #expect(text(refused.state).contains("full"))
+    #expect(text(refused.state).contains("full") && old.move(to: .before(refused)))
     let new = manager.add(at: .replacing(old), log.appending("new"))
     #expect(text(old.state) == "cancelled" && text(new.state) == "waiting")
     #expect(log.all.isEmpty)
@@ -250,45 +216,6 @@ struct PlaceTests {
     #expect(manager.segmentCount == 4)
     taken.call()
     #expect(log.all == ["first", "last"])
-  }
-
-  // Fails if the work, the record or a segment of a moved step is retained.
-  @Test("steps that were placed and moved leak nothing", arguments: [true, false])
-  func nothingLeft(isRun: Bool) {
-    weak var captured: Sentinel?
-    weak var order: Locked<SerialOrder>?
-    do {
-      let (manager, sentinel) = (PromiseManager(), Sentinel())
-      (captured, order) = (sentinel, manager.order)
-      manager.pause()
-      var handles: [StepHandle] = []
-      for number in 0..<300 {
-        let handler: Promisable.Handler = { then in
-          sentinel.touch()
-          then()
-        }
-        let place: StepPlace =
-          number % 3 == 0 ? .first : handles.last.map { .before($0) } ?? .last
-        handles.append(manager.add("\(number)", at: place, handler))
-      }
-      for (index, handle) in handles.enumerated() where index % 2 == 0 {
-        handle.move(to: index % 4 == 0 ? .last : .before(handles[index / 2]))
-      }
-      if isRun { manager.resumeAndWait() }
-    }
-    #expect(captured == nil)
-    #expect(order == nil)
-  }
-
-  // Overflows the stack if running or releasing a queue of one-step segments is recursive.
-  @Test("many steps in segments of their own need a small stack", arguments: [true, false])
-  func stack(isRun: Bool) {
-    onThread(stackSize: 512 * 1024) {
-      let manager = PromiseManager()
-      manager.pause()
-      for _ in 1...(isLong ? 200_000 : 20_000) { manager.add(at: .first) { then in then() } }
-      if isRun { manager.resumeAndWait() }
-    }
   }
 
   // MARK: At random

@@ -98,34 +98,6 @@ struct StepsOnActorTests {
     }
   }
 
-  // Fails if the manager keeps the actor of a step that has ended.
-  @Test("an actor is released with the last handle of its steps")
-  func released() async {
-    let manager = PromiseManager()
-    let actor = Watched(await steps(of: manager))
-    await manager.idle()
-    while !actor.isGone { await Task.yield() }
-  }
-
-  private actor Counter {
-    private(set) var count = 0
-
-    func step(in manager: PromiseManager) {
-      manager.add { then in
-        self.count += 1
-        then()
-      }
-    }
-  }
-
-  private func steps(of manager: PromiseManager) async -> Counter {
-    let counter = Counter()
-    for _ in 1...3 { await counter.step(in: manager) }
-    await manager.idle()
-    #expect(await counter.count == 3)
-    return counter
-  }
-
   // Fails if the body of a promise or a cancel handler runs elsewhere.
   @Test("the body of a promise, and cancel handlers, run on their actor")
   func bodies() async {
