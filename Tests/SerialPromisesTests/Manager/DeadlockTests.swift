@@ -8,14 +8,16 @@ import Testing
 /// Each test hangs if the deadlock is not detected.
 struct DeadlockTests {
   private let step = StepIdentity(id: 1, name: "outer")
+  private let reports = Reports()
+  private let manager: PromiseManager
+
+  init() { manager = PromiseManager(diagnostics: reports.place) }
 
   // Hangs if `outcome` does not check which step its caller is in.
   @Test(
     "a step that awaits the outcome of a later step gets a failure, which is reported",
     .shows(Managing.deadlock))
   func outcome() async throws {
-    let reports = Reports()
-    let manager = PromiseManager(diagnostics: reports.place)
     let later = try await manager.run("outer") {
       let later = manager.add { then in then() }
       #expect(text(await later.outcome) == "failed \(PromiseError.deadlock(step))")
@@ -28,8 +30,6 @@ struct DeadlockTests {
   // Fails if known outcomes are withheld.
   @Test("a step may read the outcome of an earlier one")
   func earlierOutcome() async throws {
-    let reports = Reports()
-    let manager = PromiseManager(diagnostics: reports.place)
     let earlier = manager.add { then in then() }
     try await manager.run { #expect(text(await earlier.outcome) == "succeeded") }
     #expect(reports.all.isEmpty)
@@ -40,8 +40,6 @@ struct DeadlockTests {
     "waitUntilIdle in a handler throws, before and after then", .shows(Managing.deadlock),
     .shows(Promising.typedErrors))
   func blocking() {
-    let manager = PromiseManager()
-    let step = step
     manager.add(
       Step("outer") { then in
         #expect(throws: PromiseError.deadlock(step)) { try manager.waitUntilIdle() }
@@ -55,7 +53,6 @@ struct DeadlockTests {
   @Test("waitUntilIdle throws in a handler of another manager that runs inside a handler")
   func nested() {
     let (outer, inner) = (PromiseManager(), PromiseManager())
-    let step = step
     outer.add(
       Step("outer") { then in
         inner.add { innerThen in
@@ -72,9 +69,8 @@ struct DeadlockTests {
     "a task that is detached, or outlives its step, may wait for the manager",
     arguments: [true, false])
   func otherTasks(isDetached: Bool) async throws {
-    let (reports, gate) = (Reports(), Gate())
-    let manager = PromiseManager(diagnostics: reports.place)
-    let wait = { @Sendable in
+    let gate = Gate()
+    let wait = { @Sendable [manager] in
       await gate.passed()
       await manager.idle()
       return try await manager.run { 5 }
@@ -161,10 +157,8 @@ struct DeadlockTests {
     "idle anywhere in the work of a promise that is a step is reported", .shows(Managing.deadlock),
     arguments: Place.allCases)
   func promiseWork(_ place: Place) async {
-    let reports = Reports()
-    let manager = PromiseManager(diagnostics: reports.place)
     let attempts = Locked(0)
-    let idle = { @Sendable (value: Int) in
+    let idle = { @Sendable [manager] (value: Int) in
       await manager.idle()
       return value
     }
@@ -203,10 +197,8 @@ struct DeadlockTests {
   // clock, because that race is rarely lost.
   @Test("idle in a later attempt is reported however short the delay before it is")
   func shortDelay() async {
-    let reports = Reports()
-    let manager = PromiseManager(diagnostics: reports.place)
     let attempts = Locked(0)
-    let attempt = Promise<Void>(diagnostics: .silent) {
+    let attempt = Promise<Void>(diagnostics: .silent) { [manager] in
       if attempts.next() == 1 { throw Failed() }
       await manager.idle()
     }
@@ -226,7 +218,6 @@ struct DeadlockTests {
   // Hangs if synchronous handlers are not marked.
   @Test("a handler of a step's promise that blocks until its manager is idle throws")
   func blockingHandler() async {
-    let manager = PromiseManager(diagnostics: .silent)
     let step = StepIdentity(id: 1, name: nil)
     let handle = manager.add(
       Promise { 1 }.map { _ in

@@ -153,19 +153,16 @@ struct KeyedPromiseManagersTests {
   @Test("idle, cancelAll, close and waitingCount are those of all managers")
   func all() async {
     let managers = KeyedPromiseManagers<Int> { key in PromiseManager(capacity: key) }
-    let taken = (1...3).map { _ in Taken() }
-    for key in 1...3 {
-      managers[key].add(taken[key - 1].handler)
-      managers[key].add { then in then() }
-    }
+    func state(_ key: Int) -> String { text(managers[key].add { then in then() }.state) }
+    let taken = (1...3).map { managers[$0].hold() }
+    #expect((1...3).map(state) == ["waiting", "waiting", "waiting"])
     #expect(managers.waitingCount == 3 && managers.keys.sorted() == [1, 2, 3])
     // The capacity is that of the key.
-    #expect(text(managers[1].add { then in then() }.state).hasPrefix("failed"))
+    #expect(state(1).hasPrefix("failed"))
     managers.cancelAll()
     #expect(managers.waitingCount == 0)
     managers.close()
-    #expect(text(managers[2].add { then in then() }.state) == "failed \(PromiseError.closed)")
-    #expect(text(managers[4].add { then in then() }.state) == "failed \(PromiseError.closed)")
+    #expect([2, 4].map(state) == [2, 4].map { _ in "failed \(PromiseError.closed)" })
     let idle = Task { await managers.idle() }
     for taken in taken { taken.call() }
     await idle.value
@@ -204,29 +201,25 @@ struct KeyedPromiseManagersTests {
     }
   }
 
-  // Hangs if `idle` waits for another manager first, whose step waits for the one that calls it.
+  // Hangs if `idle` waits for the step that calls it, or for another manager first, whose step waits for
+  // that one.
   @Test("idle in a step of one of them is reported, also if the others wait for that step")
-  func idleWhileOthersWait() async throws {
+  func idleInAStep() async throws {
     let reports = Reports()
     let managers = KeyedPromiseManagers<Int> { _ in PromiseManager(diagnostics: reports.place) }
-    let taken = (1...8).map { _ in Taken() }
-    for (key, taken) in taken.enumerated() { managers[key].add(taken.handler) }
-    try await managers[8].withTurn("own") {
+    let taken = (1...8).map { managers[$0].hold() }
+    try await managers[0].withTurn("own") {
       await managers.idle()
       for taken in taken { taken.call() }
     }
     #expect(reports.all == [.deadlock(StepIdentity(id: 1, name: "own"))])
   }
 
-  // Hangs if `idle` waits for the step that calls it, or for ever in a canceled task.
-  @Test("idle in a step of one of them is reported; it returns if its task is canceled")
-  func idleInAStep() async throws {
-    let reports = Reports()
-    let managers = KeyedPromiseManagers<Int> { _ in PromiseManager(diagnostics: reports.place) }
-    try await managers[1].withTurn { await managers.idle() }
-    #expect(reports.all == [.deadlock(StepIdentity(id: 1, name: nil))])
-    let taken = Taken()
-    managers[2].add(taken.handler)
+  // Hangs if `idle` waits for ever in a canceled task.
+  @Test("idle returns if its task is canceled")
+  func idleIsCanceled() async {
+    let managers = KeyedPromiseManagers<Int>()
+    let taken = managers[2].hold()
     let idle = Task { await managers.idle() }
     idle.cancel()
     await idle.value

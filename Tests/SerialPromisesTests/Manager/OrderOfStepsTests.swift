@@ -21,64 +21,33 @@ struct OrderOfStepsTests {
     #expect(log.all == ["first", "second", "added"])
   }
 
-  // Fails if the next step does not wait for `handlerReturned`: it would start inside the handler.
+  // Fails if the next step does not wait for `handlerReturned`: the transition for `then` in the phase
+  // `handling` hands out the claim, or the next step starts inside the handler.
   @Test(
-    "a step that calls then before its handler returns delays the next step until the return",
-    .shows(Managing.neverTwo))
-  func thenInsideHandler() throws {
-    let (manager, log) = (PromiseManager(), Log<String>())
-    manager.add { then in
-      manager.add(log.appending("second"))
-      then()
-      log.append("after then")
-    }
-    try manager.waitUntilIdle()
-    #expect(log.all == ["after then", "second"])
-  }
-
-  // Fails if the transition for `then` in the phase `handling` hands out the claim.
-  @Test(
-    "then from another thread does not start the next step while the handler is on the stack",
-    .shows(Managing.neverTwo))
-  func thenFromAnotherThread() {
-    let (manager, log) = (PromiseManager(), Log<String>())
-    let (adder, caller) = (Locked<UInt>(0), Locked<UInt>(0))
+    "then in a handler, on its thread or another, does not start the next step before it returns",
+    .shows(Managing.neverTwo), arguments: [true, false], [nil, Failed()])
+  func thenInHandler(isElsewhere: Bool, error: Failed?) {
+    let manager = PromiseManager(diagnostics: .silent)
+    let (log, threads) = (Log<String>(), Log<UInt>())
     onThread {
-      adder.withLock { $0 = currentThread() }
+      threads.append(currentThread())
       manager.add { then in
         manager.add { then in
-          log.append("second on the adder's thread: \(adder.withLock { $0 } == currentThread())")
+          threads.append(currentThread())
+          log.append("second")
           then()
         }
-        onThread {
-          caller.withLock { $0 = currentThread() }
-          then()
+        let call = { @Sendable in
+          if isElsewhere { #expect(threads.all != [currentThread()]) }
+          then(error)
           log.append("then has returned")
         }
+        if isElsewhere { onThread(call) } else { call() }
         log.append("handler returns")
       }
     }
-    #expect(
-      log.all == ["then has returned", "handler returns", "second on the adder's thread: true"])
-    #expect(caller.withLock { $0 } != adder.withLock { $0 })
-  }
-
-  // Fails if a step does not see the writes of the preceding one; the thread sanitizer reports a
-  // race.
-  @Test(
-    "a step's writes are visible to the next step, on any thread",
-    .shows(Managing.visibility))
-  func visibility() async {
-    final class Plain: @unchecked Sendable { var count = 0 }
-    let (manager, plain) = (PromiseManager(), Plain())
-    for index in 0..<200 {
-      manager.add { then in
-        plain.count += 1
-        if index.isMultiple(of: 2) { Task { then() } } else { then() }
-      }
-    }
-    await manager.idle()
-    #expect(plain.count == 200)
+    #expect(log.all == ["then has returned", "handler returns", "second"])
+    #expect(threads.all[0] == threads.last, "the second runs on the adder's thread")
   }
 
   // Fails if `Promisable` gets another requirement, or its handler is read late or twice.

@@ -147,16 +147,6 @@ struct PromiseTurnTests {
     #expect(log.all.filter { $0 == "cleaned up" }.count == 1)
   }
 
-  // Hangs if a refused promise waits for a turn that never comes.
-  @Test("a promise that a manager refuses begins on demand", .shows(Managing.turns))
-  func refused() async throws {
-    let manager = PromiseManager(diagnostics: .silent)
-    manager.close()
-    let promise = Promise<Int> { 1 }
-    manager.add(promise)
-    #expect(try await promise.value == 1)
-  }
-
   // Hangs if the self-dependency is not detected.
   @Test(
     "a step that waits for a promise behind it in its own manager gets an error",
