@@ -72,12 +72,11 @@ struct CancelTests {
     "a canceled step that ends with an error of its own has not failed",
     .shows(Managing.cancelRunning), arguments: Failing.allCases, [FailurePolicy.stop, .cancelRest])
   func ownError(_ way: Failing, _ policy: FailurePolicy) async {
-    let (reports, taken, started, proceed) = (Reports(), Taken(), Gate(), Gate())
+    let (reports, taken, code) = (Reports(), Taken(), HeldCode())
     let deferred = Locked<Deferred<Int>?>(nil)
     let manager = PromiseManager(onFailure: policy, diagnostics: reports.place)
     let work = { @Sendable () async throws -> Int in
-      started.open()
-      await proceed.passed()
+      await code()
       throw Failed()
     }
     var step: StepHandle?
@@ -91,14 +90,14 @@ struct CancelTests {
     case .enqueue: task = Task { try await manager.enqueue(nil, work).value }
     case .turn: task = Task { try await manager.withTurn(nil) { try await work() } }
     }
-    if task != nil { await started.passed() }
+    if task != nil { await code.begun.passed() }
     if way == .turn { task?.cancel() } else { manager.cancelAll() }
     let next = manager.add { then in then() }
     switch way {
     case .closure: taken.call(Failed())
     case .dropped: taken.drop()
     case .promise: deferred.withLock { $0.take() }?.fail(Failed())
-    case .run, .enqueue, .turn: proceed.open()
+    case .run, .enqueue, .turn: code.proceed.open()
     }
     #expect(text(await next.outcome) == "succeeded")
     #expect(manager.failure == nil)

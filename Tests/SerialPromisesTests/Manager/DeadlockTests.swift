@@ -106,23 +106,20 @@ struct DeadlockTests {
   @Test("a step is not marked as part of the step that ran before it")
   func notWaiting() async throws {
     let (first, second) = (PromiseManager(), PromiseManager())
-    let (began, proceed, end, done) = (Gate(), Gate(), Gate(), Gate())
+    let (code, end, done) = (HeldCode(), Gate(), Gate())
     let holder = Task {
       try await second.run {
-        try await first.run {
-          began.open()
-          await proceed.passed()
-        }
+        try await first.run { await code() }
         await end.passed()
       }
     }
-    await began.passed()
+    await code.begun.passed()
     let stranger = Task {
       defer { done.open() }
       return try await first.run { try await second.run { 42 } }
     }
     await first.waiting(1)
-    proceed.open()
+    code.proceed.open()
     while second.waitingCount == 0 && !done.isOpen { await Task.yield() }
     end.open()
     #expect(try await stranger.value == 42)
@@ -133,12 +130,12 @@ struct DeadlockTests {
   @Test(
     "a nested step of a busy manager is marked as part of both steps", .shows(Managing.deadlock))
   func nestedRunOfBusy() async throws {
-    let (outer, inner, taken) = (PromiseManager(), PromiseManager(), Taken())
-    inner.add(taken.handler)
+    let inner = PromiseManager()
+    let taken = inner.hold()
     let task = Task {
-      try await outer.run("outer") {
+      try await manager.run("outer") {
         try await inner.run {
-          _ = await #expect(throws: PromiseError.deadlock(step)) { try await outer.run {} }
+          _ = await #expect(throws: PromiseError.deadlock(step)) { try await manager.run {} }
         }
       }
     }

@@ -69,20 +69,18 @@ struct PromiseTurnTests {
   // Fails if a started promise is started again, or its step ends before it is settled.
   @Test("a promise that began before it was added is only awaited", .shows(Managing.turns))
   func begun() async {
-    let (manager, log, begun, gate) = (PromiseManager(), Log<Int>(), Gate(), Gate())
+    let (manager, log, code) = (PromiseManager(), Log<Int>(), HeldCode())
     let promise = Promise<Int> {
       log.append(1)
-      begun.open()
-      await gate.passed()
+      await code()
       return 1
     }.start()
-    await begun.passed()
-    let taken = Taken()
-    manager.add(taken.handler)
+    await code.begun.passed()
+    let taken = manager.hold()
     let handle = manager.add(promise)
     taken.call()
     #expect(text(handle.state) == "running")
-    gate.open()
+    code.proceed.open()
     #expect(text(await handle.outcome) == "succeeded")
     #expect(log.all == [1])
   }

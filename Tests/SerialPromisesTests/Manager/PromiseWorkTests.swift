@@ -154,10 +154,7 @@ struct PromiseWorkTests {
         entered.open()
       }
       let handle = manager.add(watched)
-      manager.add { then in
-        work.log.append("next")
-        then()
-      }
+      manager.add(work.log.appending("next"))
       await work.begun.passed()
       // Hot work begins before the turn of its step.
       if [.hotDeferred, .linkOnHot, .ofOtherManager].contains(kind) { await entered.passed() }
@@ -187,45 +184,35 @@ struct PromiseWorkTests {
     }
   }
 
-  // Fails if the end of the grace period does not end the step.
-  @Test(
-    "only a grace period, or a time limit with that option, ends a step before its promise's work")
+  // Fails if the end of the grace period does not end the step. That of a time limit with abandoning is in
+  // `TimeLimitTests`.
+  @Test("a grace period ends a step before its promise's work")
   func grace() async {
-    for usesGrace in [true, false] {
-      let (work, clock, late) = (LateWork(), ManualClock(), Reports())
-      let manager = PromiseManager(diagnostics: late.place)
-      let promise = promise(.task, work, clock)
-      let handle =
-        usesGrace
-        ? manager.add(promise)
-        : manager.add(Step(promise).timeout(.seconds(1), abandoning: true, clock: clock))
-      let next = manager.add { then in
-        work.log.append("next")
-        then()
-      }
-      await work.begun.passed()
-      if usesGrace { handle.cancel(grace: .seconds(1), clock: clock) }
-      await clock.waitForSleeper()
-      clock.advance(by: .seconds(1))
-      #expect(text(await next.outcome) == "succeeded")
-      #expect(work.log.all == ["next"])
-      work.released.open()
-      await promise.waitForHandlers()
-    }
+    let (work, clock) = (LateWork(), ManualClock())
+    let manager = PromiseManager(diagnostics: .silent)
+    let promise = promise(.task, work, clock)
+    let handle = manager.add(promise)
+    let next = manager.add(work.log.appending("next"))
+    await work.begun.passed()
+    handle.cancel(grace: .seconds(1), clock: clock)
+    await clock.waitForSleeper()
+    clock.advance(by: .seconds(1))
+    #expect(text(await next.outcome) == "succeeded")
+    #expect(work.log.all == ["next"])
+    work.released.open()
+    await promise.waitForHandlers()
   }
 
   // Fails if an independent hot promise counts as work of the step that combined it, or if the next
   // step waits for a timer that lost a race.
-  @Test(
-    "a hot promise or a timer that lost a race does not delay the next step",
-    arguments: [false, true])
-  func loser(isTimer: Bool) async {
+  @Test("a hot promise or a timer that lost a race does not delay the next step")
+  func loser() async {
     let (manager, stop, clock) = (PromiseManager(), Deferred<Int>(), ManualClock())
-    let loser =
-      isTimer
-      ? Promise<Int>.failure(Failed(), after: .seconds(30), clock: clock) : stop.promise
-    let handle = manager.add(Promise.race([Promise<Int> { 1 }, loser]))
-    #expect(text(await handle.outcome) == "succeeded")
+    let timer = Promise<Int>.failure(Failed(), after: .seconds(30), clock: clock)
+    for loser in [stop.promise, timer] {
+      let handle = manager.add(Promise.race([Promise<Int> { 1 }, loser]))
+      #expect(text(await handle.outcome) == "succeeded")
+    }
     stop.fulfill(2)
   }
 

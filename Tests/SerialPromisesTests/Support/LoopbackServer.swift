@@ -17,14 +17,9 @@ final class LoopbackServer: Sendable {
   init() throws {
     let listener = try Self.makeSocket()
     var address = Self.address(port: 0)
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let bound = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, size) }
-    }
+    let bound = Self.call(&address) { bind(listener, $0, $1.pointee) }
     guard bound == 0, listen(listener, 8) == 0 else { throw Failure(call: "bind") }
-    let named = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &size) }
-    }
+    let named = Self.call(&address) { getsockname(listener, $0, $1) }
     guard named == 0 else { throw Failure(call: "getsockname") }
     port = UInt16(bigEndian: address.sin_port)
     self.listener = listener
@@ -54,11 +49,7 @@ final class LoopbackServer: Sendable {
     let connection = try Self.makeSocket()
     defer { Self.end(connection) }
     var address = Self.address(port: port)
-    let connected = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(connection, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
+    let connected = Self.call(&address) { connect(connection, $0, $1.pointee) }
     guard connected == 0 else { throw Failure(call: "connect") }
     Self.write(connection, "GET \(path) HTTP/1.0\r\n\r\n")
     var answer = ""
@@ -85,6 +76,17 @@ final class LoopbackServer: Sendable {
     address.sin_port = port.bigEndian
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     return address
+  }
+
+  /// Calls a function that takes an address and its size.
+  private static func call(
+    _ address: inout sockaddr_in,
+    _ function: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+  ) -> Int32 {
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    return withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { function($0, &size) }
+    }
   }
 
   private static func read(_ socket: Int32) -> String {
