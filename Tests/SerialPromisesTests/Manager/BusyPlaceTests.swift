@@ -68,17 +68,18 @@ struct BusyPlaceTests {
     #expect(log.all == (change == .cancel ? ["other false"] : ["other false", "step"]))
   }
 
-  enum Code: CaseIterable, Sendable { case turn, run, enqueue }
+  /// How code of an actor is run.
+  enum Call: CaseIterable, Sendable { case turn, run, enqueue }
 
   // Fails if the code begins when the actor is free, or the other step waits until then.
   @Test(
     "code that is canceled while its actor is busy never begins, and another step runs meanwhile",
-    .shows(Managing.cancelWaiting), arguments: Code.allCases, Removal.allCases)
-  func withdrawn(_ code: Code, _ removal: Removal) async {
+    .shows(Managing.cancelWaiting), arguments: Call.allCases, Removal.allCases)
+  func withdrawn(_ call: Call, _ removal: Removal) async {
     for place in [Place.mainActor, .actor] {
       let (manager, first, log) = (PromiseManager(), Taken(), Log<String>())
       manager.add(first.handler)
-      let task = begin(code, at: place, on: manager, log)
+      let task = begin(call, at: place, on: manager, log)
       await manager.waiting(1)
       let busy = await Busy(place)
       defer { busy.free() }
@@ -91,7 +92,7 @@ struct BusyPlaceTests {
       }
       let other = manager.add(log.appending("other"))
       #expect(text(await other.outcome) == "succeeded")
-      if code == .turn { busy.free() }
+      if call == .turn { busy.free() }
       await #expect(throws: CancellationError.self) { try await task.value }
       await busy.isPassed()
       await manager.idle()
@@ -100,13 +101,13 @@ struct BusyPlaceTests {
   }
 
   // Fails if the code begins, or stays in the queue without.
-  @Test("code that times out while its actor is busy never begins", arguments: Code.allCases)
-  func timedOut(_ code: Code) async {
+  @Test("code that times out while its actor is busy never begins", arguments: Call.allCases)
+  func timedOut(_ call: Call) async {
     let (clock, reports, log) = (ManualClock(), Reports(), Log<String>())
     let manager = PromiseManager(
       timeLimit: .seconds(5), clock: clock, diagnostics: reports.place)
     manager.pause()
-    let task = begin(code, at: .actor, on: manager, log)
+    let task = begin(call, at: .actor, on: manager, log)
     await manager.waiting(1)
     let busy = await Busy(.actor)
     defer { busy.free() }
@@ -124,9 +125,9 @@ struct BusyPlaceTests {
 
   /// Starts a task whose step is code of an actor.
   private func begin(
-    _ code: Code, at place: Place, on manager: PromiseManager, _ log: Log<String>
+    _ call: Call, at place: Place, on manager: PromiseManager, _ log: Log<String>
   ) -> Task<Void, any Error> {
-    switch (code, place) {
+    switch (call, place) {
     case (.turn, .mainActor):
       Task { @MainActor in try await manager.withTurn { log.append("code") } }
     case (.turn, _): Task { @Suspendable in try await manager.withTurn { log.append("code") } }
