@@ -54,7 +54,7 @@ let package = Package(
         "SerialPromises",
         "TestSupport",
       ],
-      exclude: ["Snapshots", "Faults/faults.c", "System/Kqueue"],
+      exclude: ["Snapshots", "Transcripts", "Faults/faults.c", "System/Kqueue"],
       cSettings: gnuSource
     ),
     // A user's app: its code belongs to the main actor, unless it says otherwise.

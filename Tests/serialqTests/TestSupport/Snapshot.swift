@@ -3,7 +3,9 @@ import Testing
 
 /// Texts stored in files beside the tests.
 enum Snapshot {
-  private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+  /// Whether they are written instead of compared.
+  static let areUpdated = ProcessInfo.processInfo.environment["SERIALQ_UPDATE_SNAPSHOTS"] == "1"
+  static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().appendingPathComponent("Snapshots")
 
   static func check(_ text: String, against name: String) throws {
@@ -11,9 +13,7 @@ enum Snapshot {
   }
 
   static func check(_ text: String, in file: URL) throws {
-    if ProcessInfo.processInfo.environment["SERIALQ_UPDATE_SNAPSHOTS"] == "1" {
-      try Data(text.utf8).write(to: file)
-    }
+    if areUpdated { try Data(text.utf8).write(to: file) }
     #expect(try String(contentsOf: file, encoding: .utf8) == text)
   }
 
