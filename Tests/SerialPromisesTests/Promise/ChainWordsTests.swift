@@ -11,103 +11,70 @@ struct ChainWordsTests {
   private let failed = Promise<Int>.silentFailure(Failed(number: 1))
 
   // Fails if a value of promise type is not kept by `map`, or the adopting overload is chosen for
-  // it.
-  @Test("then flattens a promise, map does not", .shows(Promising.chainWords))
-  func thenAndMap() async throws {
-    let flat: Promise<Int> = Promise.value(1).then { Promise.value($0 + 1) }
-    #expect(await flat.outcome == "2")
-    let nested: Promise<Promise<Int>> = Promise.value(1).map { Promise.value($0 + 1) }
-    #expect(try await nested.value.value == 2)
-    #expect(await nested.then { $0 }.outcome == "2")
-  }
-
-  // Fails if `tap` changes the outcome.
-  @Test("tap reads the outcome and passes it on", .shows(Promising.chainWords))
-  func tap() async {
-    let log = Log<String>()
-    #expect(await Promise.value(1).tap { log.append("\($0)") }.outcome == "1")
-    #expect(await failed.tap { log.append("\($0)") }.outcome == "failed Failed(number: 1)")
-    #expect(log.all == ["success(1)", "failure(SerialPromisesTests.Failed(number: 1))"])
-  }
-
-  // Fails if the outcome is not passed on, or a thrown error does not replace it.
+  // it; if the outcome is not passed on, a thrown error does not replace it, a value is recovered, or
+  // an error is not; if an error of another type is caught, or one of the given type is not; or if
+  // asynchronous handlers are not awaited.
   @Test(
-    "finally runs for every outcome and passes it on, unless it throws",
-    .shows(Promising.chainWords))
-  func finally() async {
-    let log = Log<Int>()
-    #expect(await Promise.value(1).finally { log.append(1) }.outcome == "1")
-    #expect(await failed.finally { log.append(2) }.outcome == "failed Failed(number: 1)")
-    #expect(log.all == [1, 2])
-    #expect(await Promise.value(1).finally { throw OtherError() }.outcome == "failed OtherError()")
-    #expect(await failed.finally { throw OtherError() }.outcome == "failed OtherError()")
+    "each method of a chain gives the documented outcome",
+    .shows(Promising.chainWords, .typedErrors, .asyncHandlers))
+  func outcomes() async {
+    let (one, error) = (Promise.value(1), "failed Failed(number: 1)")
+    await expectOutcomes([
+      "2": one.then { Promise.value($0 + 1) },
+      "3": one.map { Promise.value($0 + 2) }.then { $0 },
+      "1": one.recover { _ in 7 },
+      "1": one.recover { _ in Promise.value(8) },
+      "7": failed.recover { _ in 7 },
+      "8": failed.recover { _ in Promise.value(8) },
+      "failed OtherError()": failed.recover { _ in throw OtherError() },
+    ])
+    await expectOutcomes([
+      "11": failed.recover(from: Failed.self) { $0.number + 10 },
+      "21": failed.recover(from: Failed.self) { Promise.value($0.number + 20) },
+      error: failed.recover(from: OtherError.self) { _ in 0 },
+      error: failed.recover(from: OtherError.self) { _ in Promise.value(0) },
+      "failed OtherError()": one.finally { throw OtherError() },
+      "failed OtherError()": failed.finally { throw OtherError() },
+    ])
+    let pause = { @Sendable (value: Int) async in
+      await Task.yield()
+      return value
+    }
+    await expectOutcomes([
+      "2": one.map { await pause($0 + 1) },
+      "3": one.then { Promise.value(await pause($0 + 2)) },
+      "4": failed.recover { _ in await pause(4) },
+    ])
+    let throwing = one.map { value async throws -> Int in throw Failed(number: await pause(value)) }
+    #expect(await throwing.outcome == error)
   }
 
-  // Fails if a value is recovered, or an error is not.
-  @Test("recover replaces an error with a value or a promise", .shows(Promising.chainWords))
-  func recover() async {
-    #expect(await failed.recover { _ in 7 }.outcome == "7")
-    #expect(await failed.recover { _ in Promise.value(8) }.outcome == "8")
-    #expect(await failed.recover { _ in throw OtherError() }.outcome == "failed OtherError()")
-    #expect(await Promise.value(1).recover { _ in 7 }.outcome == "1")
-    #expect(await Promise.value(1).recover { _ in Promise.value(8) }.outcome == "1")
-  }
-
-  // Fails if an error of another type is caught, or one of the given type is not.
+  // Fails if a handler is not called, or changes the outcome; or if `catch` calls its handler for a
+  // value, or leaves the chain failed.
   @Test(
-    "recover(from:) handles errors of one type, and passes others on",
-    .shows(Promising.typedErrors))
-  func recoverFrom() async {
-    #expect(await failed.recover(from: Failed.self) { $0.number + 10 }.outcome == "11")
-    let promise = failed.recover(from: Failed.self) { Promise.value($0.number + 20) }
-    #expect(await promise.outcome == "21")
-    let passing = failed.recover(from: OtherError.self) { _ in 0 }
-    #expect(await passing.outcome == "failed Failed(number: 1)")
-    let other = failed.recover(from: OtherError.self) { _ in Promise.value(0) }
-    #expect(await other.outcome == "failed Failed(number: 1)")
-  }
-
-  // Fails if `catch` calls its handler for a value, or leaves the chain failed.
-  @Test("catch ends a chain", .shows(Promising.chainWords))
-  func catching() async {
-    let log = Log<String>()
-    #expect(await failed.catch { log.append("\($0)") }.outcome == "()")
-    #expect(await Promise.value(1).catch { log.append("\($0)") }.outcome == "()")
-    #expect(log.all == ["Failed(number: 1)"])
-    #expect(await failed.catch { _ in throw OtherError() }.outcome == "failed OtherError()")
-  }
-
-  // Fails if asynchronous handlers are not awaited, or their errors are lost.
-  @Test("handlers may be asynchronous", .shows(Promising.asyncHandlers))
-  func asynchronous() async {
-    let log = Log<String>()
-    let pause = { @Sendable in await Task.yield() }
-    let then = Promise.value(1).map { value in
-      await pause()
-      return value + 1
+    "tap and finally run for every outcome and pass it on, and catch ends a chain",
+    .shows(Promising.chainWords, .asyncHandlers))
+  func passing() async {
+    let (one, log) = (Promise.value(1), Log<String>())
+    let note = { @Sendable (text: String) async in
+      await Task.yield()
+      log.append(text)
     }
-    #expect(await then.outcome == "2")
-    let flat: Promise<Int> = Promise.value(1).then { value in
-      await pause()
-      return Promise.value(value + 2)
-    }
-    #expect(await flat.outcome == "3")
-    let throwing = Promise.value(1).map { value -> Int in
-      await pause()
-      throw Failed(number: value)
-    }
-    #expect(await throwing.outcome == "failed Failed(number: 1)")
-    let recovered = failed.recover { _ in
-      await pause()
-      return 4
-    }
-    #expect(await recovered.outcome == "4")
-    let finally = failed.finally {
-      await pause()
-      log.append("finally")
-    }
-    #expect(await finally.outcome == "failed Failed(number: 1)")
-    #expect(log.all == ["finally"])
+    #expect(await one.tap { log.append("\($0)") }.outcome == "1")
+    #expect(await one.finally { log.append("finally") }.outcome == "1")
+    for promise in [
+      failed.tap { log.append("\($0)") }, failed.finally { log.append("finally") },
+      failed.finally { await note("later") },
+    ] { #expect(await promise.outcome == "failed Failed(number: 1)") }
+    await expectOutcomes([
+      "()": one.catch { log.append("\($0)") },
+      "()": failed.catch { log.append("\($0)") },
+      "failed OtherError()": failed.catch { _ in throw OtherError() },
+    ])
+    let failure = "Failed(number: 1)"
+    let tapped = ["success(1)", "finally", "failure(SerialPromisesTests.\(failure))", "finally"]
+    #expect(log.all.filter { $0 != "later" } == tapped + [failure])
+    #expect(log.all.contains("later"))
   }
 
   // Fails if the task of an asynchronous handler starts independently: another could begin before
@@ -159,8 +126,7 @@ struct ChainWordsTests {
       default: source.promise.finally(cleanUp).map { $0 }.timeout(.seconds(1), clock: clock)
       }
     if way == 3 {
-      await clock.waitForSleeper()
-      clock.advance(by: .seconds(1))
+      await clock.elapse(.seconds(1))
     } else {
       #expect(chain.map { $0 }.cancel())
       #expect(await chain.outcome == "failed CancellationError()")

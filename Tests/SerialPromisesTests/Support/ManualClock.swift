@@ -79,10 +79,16 @@ final class ManualClock: Clock, Sendable {
     for sleeper in woken { sleeper.continuation.resume() }
   }
 
-  /// Waits until a task sleeps again.
+  /// Waits until a task sleeps again, or several do.
   ///
   /// Yields, because a new sleeper may end at once: no single event marks the moment.
-  func waitForSleeper() async {
-    while sleepers == 0 { await Task.yield() }
+  func waitForSleeper(_ count: Int = 1) async {
+    while sleepers < count { await Task.yield() }
+  }
+
+  /// Waits until a task sleeps, or several do, and lets this time pass.
+  func elapse(_ duration: Duration, sleepers count: Int = 1) async {
+    await waitForSleeper(count)
+    advance(by: duration)
   }
 }

@@ -1,4 +1,5 @@
 import Dispatch
+import Testing
 
 @testable import SerialPromises
 
@@ -52,6 +53,41 @@ extension Promise {
       do { return "\(try await value)" } catch { return "failed \(error)" }
     }
   }
+}
+
+extension Promise {
+  /// The outcome of this promise if it was resolved with itself.
+  var resolvedWithItself: String {
+    "failed \(PromiseError.resolvedWithItself(core.origin.identity))"
+  }
+
+  /// Records the progress that a listener of this promise receives.
+  func recordedProgress() -> Log<Double> {
+    let log = Log<Double>()
+    progressed { log.append($0) }
+    return log
+  }
+}
+
+extension Log<Double> {
+  /// Expects these values, which may have been rounded, and any of the others.
+  func expect(
+    _ values: [Double], ends others: [Double] = [], location: SourceLocation = #_sourceLocation
+  ) {
+    let received = all.filter { value in !others.contains { abs($0 - value) < 1e-9 } }
+    let isSame =
+      received.count == values.count && zip(received, values).allSatisfy { abs($0 - $1) < 1e-9 }
+    #expect(isSame, "\(received) is not \(values)", sourceLocation: location)
+  }
+}
+
+/// Expects the outcomes of promises, each of which is in front of its promise.
+func expectOutcomes<Value>(
+  _ promises: KeyValuePairs<String, Promise<Value>>, location: SourceLocation = #_sourceLocation
+) async {
+  var outcomes: [String] = []
+  for (_, promise) in promises { outcomes.append(await promise.outcome) }
+  #expect(outcomes == promises.map(\.key), sourceLocation: location)
 }
 
 func text<Value>(_ state: Promise<Value>.State) -> String {
