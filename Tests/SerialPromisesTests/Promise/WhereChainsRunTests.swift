@@ -23,28 +23,93 @@ struct WhereChainsRunTests {
     queue.setSpecific(key: key, value: "queue")
   }
 
-  private func place() -> String { DispatchQueue.getSpecific(key: key) ?? "elsewhere" }
+  /// Where a handler runs; `free` is a queue of the library.
+  private enum Place: Sendable { case free, queue, main, actor }
 
-  // Fails if a method ignores its queue, or one without a queue runs on it.
-  @Test(
-    "on: sets the queue of that handler only", .shows(Promising.whereHandlersRun),
-    arguments: Moment.allCases)
-  func queues(_ moment: Moment) async {
-    let log = Log<String>()
-    let here = { @Sendable [self] (name: String) in log.append("\(name) \(place())") }
-    let promise = moment.settling(.success(1)) { promise in
-      promise
-        .then(on: queue) { _ in
-          here("then")
-          return Promise.value(1)
-        }
-        .map(on: queue) { _ in here("map") }
-        .finally(on: queue) { here("finally") }
-        .map { here("free") }
+  private func place() -> Place {
+    onMainActor() ? .main : DispatchQueue.getSpecific(key: key) == nil ? .free : .queue
+  }
+
+  /// What a handler calls: notes the place, and returns 1.
+  private struct Here: Sendable {
+    let place: @Sendable () -> Place
+    let log = Log<Place>()
+    let ran = Gate()
+
+    @discardableResult
+    func callAsFunction(at place: Place? = nil) -> Int {
+      log.append(place ?? self.place())
+      ran.open()
+      return 1
     }
-    await promise.waitForHandlers()
-    queue.sync {}
-    #expect(log.all == ["then queue", "map queue", "finally queue", "free elsewhere"])
+
+    /// Traps outside the actor.
+    @Elsewhere @discardableResult
+    func onActor() -> Int {
+      Elsewhere.shared.preconditionIsolated()
+      return self(at: .actor)
+    }
+  }
+
+  /// Expects that the handler of a link runs here, and the next one on a queue of the library.
+  private func expect(
+    _ expected: Place, fails: Bool = false, location: SourceLocation = #_sourceLocation,
+    _ attach: (Promise<Int>, Here) -> Promise<Int>
+  ) async throws {
+    for moment in Moment.allCases {
+      let here = Here(place: place)
+      let (linked, next) = moment.settling(fails ? .failure(Failed()) : .success(1)) { promise in
+        let linked = attach(promise, here)
+        return (linked, linked.map { _ in place() })
+      }
+      #expect(await linked.outcome == "1", sourceLocation: location)
+      #expect(await next.outcome == "free", sourceLocation: location)
+      await here.ran.passed()
+      #expect(here.log.all == [expected], sourceLocation: location)
+    }
+  }
+
+  // Fails if a method ignores its queue, the next handler inherits it, or the outcome is lost.
+  @Test("on: sets the queue of that handler only", .shows(Promising.whereHandlersRun))
+  func queues() async throws {
+    try await expect(.queue) { from, here in from.then(on: queue) { _ in .value(here()) } }
+    try await expect(.queue) { from, here in from.map(on: queue) { _ in here() } }
+    try await expect(.queue) { from, here in from.finally(on: queue) { here() } }
+  }
+
+  // Fails, or traps, if a closure runs elsewhere than on its actor, the next handler runs there, too,
+  // or the outcome is lost.
+  @Test(
+    "closures of the main actor, and of any other, run on that actor, others do not",
+    .shows(Promising.whereHandlersRun))
+  func actors() async throws {
+    try await expect(.free) { from, here in from.map { _ in here() } }
+    try await expect(.main) { from, here in from.then { @MainActor _ in .value(here()) } }
+    try await expect(.main) { from, here in from.map { @MainActor _ in here() } }
+    try await expect(.main) { from, here in from.tap { @MainActor _ in here() } }
+    try await expect(.main) { from, here in from.finally { @MainActor in here() } }
+    try await expect(.main) { from, here in from.fulfilled { @MainActor _ in here() } }
+    try await expect(.main, fails: true) { from, here in
+      from.recover { @MainActor _ in here() }
+    }
+    try await expect(.main, fails: true) { from, here in
+      from.catch { @MainActor _ in here() }.map { 1 }
+    }
+    try await expect(.main) { from, here in
+      from.map { @MainActor _ in
+        guard onMainActor() else { return 0 }
+        await Task.yield()
+        return here()
+      }
+    }
+    try await expect(.actor) { from, here in from.then { @Elsewhere _ in .value(here.onActor()) } }
+    try await expect(.actor) { from, here in from.map { @Elsewhere _ in here.onActor() } }
+    try await expect(.actor) { from, here in from.tap { @Elsewhere _ in here.onActor() } }
+    try await expect(.actor) { from, here in from.finally { @Elsewhere in here.onActor() } }
+    try await expect(.actor) { from, here in from.fulfilled { @Elsewhere _ in here.onActor() } }
+    try await expect(.actor, fails: true) { from, here in
+      from.recover { @Elsewhere _ in here.onActor() }
+    }
   }
 
   // Hangs if the task of such a handler starts on a thread of the cooperative pool.
@@ -123,38 +188,6 @@ struct WhereChainsRunTests {
     }
   }
 
-  // Traps if a main-actor closure runs elsewhere; fails if a plain closure runs on the main actor.
-  @Test(
-    "main-actor closures run on the main actor, others do not", .shows(Promising.whereHandlersRun))
-  func mainActor() async {
-    let log = Log<String>()
-    let here = { @Sendable (name: String) in
-      log.append("\(name) \(onMainActor() ? "main" : "other")")
-    }
-    let first = Promise.value(1)
-      .then { @MainActor _ in
-        here("then")
-        return Promise.value(1)
-      }
-    let looks = first.map { @MainActor _ in here("map") }
-      .tap { @MainActor _ in here("tap") }
-      .finally { @MainActor in here("finally") }
-    let recovered = looks.map { here("free") }
-      .map { throw Failed() }
-      .recover { @MainActor _ in here("recover") }
-    let promise = recovered.map { throw Failed() }
-      .catch { @MainActor _ in here("catch") }
-      .fulfilled { @MainActor in here("fulfilled") }
-    await promise.waitForHandlers()
-    // All jobs enqueued on the main actor before this one have run by now.
-    await MainActor.run {}
-    let expected = [
-      "then main", "map main", "tap main", "finally main",
-      "free other", "recover main", "catch main", "fulfilled main",
-    ]
-    #expect(log.all == expected)
-  }
-
   // Fails if main-actor closures and closures for the main queue are dispatched in different ways.
   @Test("main-actor closures and those for the main queue keep the order of attachment")
   func orderOnMain() async {
@@ -173,54 +206,6 @@ struct WhereChainsRunTests {
       await last.waitForHandlers()
       #expect(log.all == Array(0...20))
     }
-  }
-
-  // Fails if such a closure runs outside its actor, or its outcome is lost.
-  @Test(
-    "synchronous closures of any other actor run on that actor", .shows(Promising.whereHandlersRun))
-  func otherActor() async {
-    let (log, gate) = (Log<String>(), Gate())
-    let here = { @Elsewhere @Sendable (name: String) in
-      Elsewhere.shared.assertIsolated()
-      log.append(name)
-    }
-    let promise = Promise.value(1)
-      .map { @Elsewhere value in
-        here("map")
-        return value + 1
-      }
-      .then { @Elsewhere value in
-        here("then")
-        return Promise.value(value + 1)
-      }
-      .tap { @Elsewhere _ in here("tap") }
-      .finally { @Elsewhere in here("finally") }
-    #expect(await promise.outcome == "3")
-    let recovered = promise.map { @Elsewhere _ -> Int in throw Failed() }
-      .recover { @Elsewhere _ in
-        here("recover")
-        return 4
-      }
-    #expect(await recovered.outcome == "4")
-    #expect(log.all == ["map", "then", "tap", "finally", "recover"])
-    promise.fulfilled { @Elsewhere _ in
-      here("fulfilled")
-      gate.open()
-    }
-    await gate.passed()
-    #expect(log.all.last == "fulfilled")
-  }
-
-  // Fails if an asynchronous handler of the main actor begins, or continues, elsewhere.
-  @Test(
-    "asynchronous main-actor handlers run on the main actor", .shows(Promising.whereHandlersRun))
-  func asynchronousOnMain() async {
-    let promise = Promise.value(1).map { @MainActor _ in
-      let before = onMainActor()
-      await Task.yield()
-      return before && onMainActor()
-    }
-    #expect(await promise.outcome == "true")
   }
 }
 
