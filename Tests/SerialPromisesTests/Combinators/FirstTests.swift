@@ -6,10 +6,14 @@ import Testing
 
 /// `any` and `race`: the first of several promises.
 struct FirstTests {
+  private func pending() -> [Deferred<Int>] {
+    (0..<3).map { _ in Deferred<Int>(diagnostics: .silent) }
+  }
+
   // Fails if a failure settles the result, or a later value replaces the first.
   @Test("any takes the first value and ignores failures", .shows(Promising.any))
   func any() async {
-    let deferreds = (0..<3).map { _ in Deferred<Int>(diagnostics: .silent) }
+    let deferreds = pending()
     let first = Promise.any(deferreds.map(\.promise))
     deferreds[0].fail(Failed())
     deferreds[2].fulfill(2)
@@ -22,14 +26,13 @@ struct FirstTests {
     "any fails with all errors in the order of the promises, also for no promises",
     .shows(Promising.any, Promising.empty))
   func allFailed() async {
-    let deferreds = (0..<2).map { _ in Deferred<Int>(diagnostics: .silent) }
+    let deferreds = pending()
     let first = Promise.any(deferreds.map(\.promise))
-    deferreds[1].fail(Failed(number: 1))
-    deferreds[0].fail(Failed(number: 0))
-    let failure = await #expect(throws: AllFailedError.self) { try await first.value }
-    #expect(failure?.errors as? [Failed] == [Failed(number: 0), Failed(number: 1)])
-    let none = await #expect(throws: AllFailedError.self) { try await Promise<Int>.any([]).value }
-    #expect(none?.errors.isEmpty == true)
+    for number in [1, 2, 0] { deferreds[number].fail(Failed(number: number)) }
+    for (promise, expected) in [(first, [0, 1, 2]), (Promise<Int>.any([]), [])] {
+      let failure = await #expect(throws: AllFailedError.self) { try await promise.value }
+      #expect(failure?.errors.compactMap { ($0 as? Failed)?.number } == expected)
+    }
   }
 
   // Fails if a failure does not settle the race; hangs if an empty race never settles.
@@ -37,13 +40,15 @@ struct FirstTests {
     "race settles as the first promise that settles, and fails for no promises",
     .shows(Promising.race, Promising.empty))
   func race() async {
-    let deferreds = (0..<2).map { _ in Deferred<Int>(diagnostics: .silent) }
+    let deferreds = pending()
     let first = Promise.race(deferreds.map(\.promise))
     deferreds[1].fail(Failed())
     deferreds[0].fulfill(0)
-    #expect(await first.outcome == "failed Failed(number: 0)")
-    #expect(await Promise.race([.value(3), .failure(Failed())]).outcome == "3")
-    await #expect(throws: PromiseError.noPromises) { try await Promise<Int>.race([]).value }
+    await expectOutcomes([
+      "failed Failed(number: 0)": first,
+      "3": Promise.race([.value(3), .failure(Failed())]),
+      "failed \(PromiseError.noPromises)": Promise<Int>.race([]),
+    ])
   }
 
   // Fails if the failure of a loser is reported, or a loser is canceled.
@@ -60,21 +65,6 @@ struct FirstTests {
       loser.fail(Failed())
     }
     #expect(reports.all.isEmpty && log.all.isEmpty)
-  }
-
-  // Fails if the progress is not the maximum.
-  @Test("the progress is the maximum of the promises", .shows(Progressing.maximum))
-  func progress() async {
-    let (log, deferreds) = (Log<Double>(), (0..<2).map { _ in Deferred<Int>() })
-    let first = Promise.any(deferreds.map(\.promise)).progressed { log.append($0) }
-    deferreds[0].progress(0.25)
-    deferreds[1].progress(0.5)
-    deferreds[0].progress(0.375)
-    #expect(first.progress == 0.5)
-    deferreds[0].fulfill(1)
-    await first.waitForHandlers()
-    #expect(log.all == [0.25, 0.5, 1])
-    deferreds[1].fulfill(2)
   }
 
   // Fails if a race that is settled during its creation stays registered with the other promises.
@@ -99,11 +89,12 @@ struct FirstTests {
   // Fails if one of the variadic promises is ignored.
   @Test("any and race accept promises without an array", .shows(Promising.any, Promising.race))
   func variadic() async {
-    let failing = Promise<Int>.failure(Failed())
-    #expect(await Promise.any(failing, Promise { 2 }).outcome == "2")
-    #expect(await Promise.any(failing, failing, failing, Promise { 3 }).outcome == "3")
-    let pending = Deferred<Int>(diagnostics: .silent)
-    #expect(await Promise.race(pending.promise, pending.promise, .value(1)).outcome == "1")
-    #expect(await Promise.race(pending.promise, failing).outcome == "failed Failed(number: 0)")
+    let (failing, pending) = (Promise<Int>.failure(Failed()), Deferred<Int>(diagnostics: .silent))
+    await expectOutcomes([
+      "2": Promise.any(failing, Promise { 2 }),
+      "3": Promise.any(failing, failing, failing, Promise { 3 }),
+      "1": Promise.race(pending.promise, pending.promise, .value(1)),
+      "failed Failed(number: 0)": Promise.race(pending.promise, failing),
+    ])
   }
 }

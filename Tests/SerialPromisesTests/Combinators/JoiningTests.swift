@@ -23,48 +23,16 @@ struct JoiningTests {
     let steps: [@Sendable (Int) throws -> Promise<Int>] = [
       { .value($0 + 1) }, { .value($0 * 10) },
     ]
-    #expect(await chain(initial: 1, steps).outcome == "20")
-    #expect(await chain(initial: Promise { 2 }, steps).outcome == "30")
-    #expect(await chain(initial: 5, []).outcome == "5")
-    let failing = chain(
-      initial: 1,
-      [
-        { _ in throw Failed() },
-        { value in
-          log.append("second")
-          return .value(value)
-        },
-      ])
-    #expect(await failing.outcome == "failed Failed(number: 0)")
-    #expect(log.all.isEmpty)
-  }
-
-  // Fails if a plain value counts as work, or each link of a promise is counted.
-  @Test(
-    "in the progress of chain each of N steps counts 1/N, or 1/(N+1) after a promise",
-    .shows(Progressing.chain))
-  func chainProgress() async {
-    let deferreds = (0..<4).map { _ in Deferred<Int>() }
-    let steps = deferreds[..<2].map { deferred in
-      { @Sendable (_: Int) in deferred.promise }
+    let second = { @Sendable (value: Int) in
+      log.append("second")
+      return Promise.value(value)
     }
-    let plain = chain(initial: 0, steps)
-    deferreds[0].progress(0.5)
-    await plain.reached(0.25)
-    deferreds[0].fulfill(1)
-    deferreds[1].progress(0.5)
-    await plain.reached(0.75)
-    deferreds[1].fulfill(1)
-    #expect(await plain.outcome == "1")
-
-    let begin = deferreds[2].promise.map { $0 }.map { $0 }
-    let after = chain(initial: begin, [{ _ in deferreds[3].promise }])
-    deferreds[2].fulfill(1)
-    await after.reached(0.5)
-    deferreds[3].progress(0.5)
-    await after.reached(0.75)
-    deferreds[3].fulfill(1)
-    #expect(await after.outcome == "1")
+    await expectOutcomes([
+      "20": chain(initial: 1, steps), "30": chain(initial: Promise { 2 }, steps),
+      "5": chain(initial: 5, []),
+      "failed Failed(number: 0)": chain(initial: 1, [{ _ in throw Failed() }, second]),
+    ])
+    #expect(log.all.isEmpty)
   }
 
   // Fails if a value, error or progress is not forwarded, or the deferred can be settled elsewhere.
@@ -97,8 +65,7 @@ struct JoiningTests {
     for _ in 0..<(isLong ? 50_000 : 1_000) {
       let manager = PromiseManager(onFailure: .cancelRest, diagnostics: .silent)
       let all = manager.serially([Promise<Int> { throw Failed() }, Promise<Int> { 1 }])
-      let failure = await #expect(throws: WhenError<Int>.self) { try await all.value }
-      #expect(failure?.position == 0)
+      #expect(await all.outcome == "failed the promise at 0 failed: Failed(number: 0)")
     }
   }
 
@@ -107,18 +74,7 @@ struct JoiningTests {
   func seriallyFailing() async {
     let closed = PromiseManager(diagnostics: .silent)
     closed.close()
-    let refused = await #expect(throws: WhenError<Int>.self) {
-      try await closed.serially([Promise<Int> { 1 }]).value
-    }
-    #expect(refused?.underlying as? PromiseError == .closed)
-  }
-}
-
-extension Promise {
-  /// Waits until the promise has reached exactly this progress.
-  fileprivate func reached(_ fraction: Double) async {
-    let gate = Gate()
-    progressed { if $0 == fraction { gate.open() } }
-    await gate.passed()
+    let refused = await closed.serially([Promise<Int> { 1 }]).outcome
+    #expect(refused == "failed the promise at 0 failed: \(PromiseError.closed)")
   }
 }

@@ -9,21 +9,6 @@ struct PromiseProgressTests {
 
   private func deferred() -> Deferred<Int> { Deferred("work", diagnostics: reports.place) }
 
-  /// Records the values that a promise's listener receives.
-  private func recorded<Value>(_ promise: Promise<Value>) -> Log<Double> {
-    let log = Log<Double>()
-    promise.progressed { log.append($0) }
-    return log
-  }
-
-  private func expect(
-    _ log: Log<Double>, _ values: [Double], location: SourceLocation = #_sourceLocation
-  ) {
-    let isSame =
-      log.count == values.count && zip(log.all, values).allSatisfy { abs($0 - $1) < 1e-9 }
-    #expect(isSame, "\(log.all) is not \(values)", sourceLocation: location)
-  }
-
   // Fails if progress does not start at 0, or is not 1 when the promise is fulfilled.
   @Test(
     "progress starts at 0, and is 1 when fulfilled; a failure does not change it",
@@ -60,14 +45,14 @@ struct PromiseProgressTests {
     done.fulfill(1)
     failed.progress(0.75)
     failed.fail(Failed())
-    let logs = [some, none, done, failed].map { recorded($0.promise) }
+    let logs = [some, none, done, failed].map { $0.promise.recordedProgress() }
     some.fulfill(1)
     none.fail(Failed())
     for deferred in [some, none, done, failed] { await deferred.promise.waitForHandlers() }
-    expect(logs[0], [0.5, 1])
-    expect(logs[1], [])
-    expect(logs[2], [1])
-    expect(logs[3], [0.75])
+    logs[0].expect([0.5, 1])
+    logs[1].expect([])
+    logs[2].expect([1])
+    logs[3].expect([0.75])
   }
 
   // Fails if a misuse is not reported, or has an effect.
@@ -95,7 +80,7 @@ struct PromiseProgressTests {
     .shows(Progressing.range))
   func smallestStep() async {
     let deferred = deferred()
-    let (log, step) = (recorded(deferred.promise), Double(Float.ulpOfOne))
+    let (log, step) = (deferred.promise.recordedProgress(), Double(Float.ulpOfOne))
     deferred.progress(0.5)
     for noise in [0.5 + step, 0.5 - step, 0.5] { deferred.progress(noise) }
     deferred.progress(0.5 + 2 * step)
@@ -106,22 +91,95 @@ struct PromiseProgressTests {
     #expect(reports.all.count == 0)
   }
 
-  // Fails if depth is ignored: a third of the work is a third, however it is chained.
-  @Test("a chain of three counts a third each", .shows(Progressing.then))
-  func chain() async {
-    let parts = [deferred(), deferred(), deferred()]
-    let promise = parts[0].promise.then { _ in parts[1].promise }.then { _ in parts[2].promise }
-    let log = recorded(promise)
-    parts[0].progress(0.5)
-    parts[0].fulfill(1)
-    await hasDependent(parts[1].promise)
-    parts[1].progress(0.75)
-    parts[1].fulfill(1)
-    await hasDependent(parts[2].promise)
-    parts[2].progress(0.5)
-    parts[2].fulfill(1)
+  /// Promises that are made from parts, and what happens to these: one reaches a fraction, is
+  /// fulfilled with 1, or fails with nil.
+  struct Course: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let events: [(part: Int, fraction: Double?)]
+    /// What a listener receives.
+    let values: [Double]
+    let make: @Sendable ([Promise<Int>]) -> Promise<Int>
+
+    init(
+      _ name: String, _ events: [(Int, Double?)], _ values: [Double],
+      _ make: @escaping @Sendable ([Promise<Int>]) -> Promise<Int>
+    ) {
+      (testDescription, self.events, self.values, self.make) = (name, events, values, make)
+    }
+
+    private static let one: [(Int, Double?)] = [(0, 0.5), (0, 1)]
+    private static let two: [(Int, Double?)] = [(0, 0.5), (0, 1), (1, 0.5), (1, 1)]
+    private static let halves = [0.25, 0.5, 0.75, 1]
+
+    static let all = [
+      // Fails if a method without work of its own counts as a step.
+      Course("map counts nothing", one, [0.5, 1]) { $0[0].map { $0 } },
+      Course("tap counts nothing", one, [0.5, 1]) { $0[0].tap { _ in } },
+      Course("finally counts nothing", one, [0.5, 1]) { $0[0].finally {} },
+      Course("recover counts nothing", one, [0.5, 1]) { $0[0].recover { _ in 1 } },
+      Course("catch counts nothing", one, [0.5, 1]) { $0[0].catch { _ in }.map { 1 } },
+      // Fails if depth is ignored: a third of the work is a third, however it is chained.
+      Course(
+        "a chain of three counts a third each",
+        [(0, 0.5), (0, 1), (1, 0.75), (1, 1), (2, 0.5), (2, 1)],
+        [1 / 6, 1 / 3, 1 / 3 + 0.25, 2 / 3, 5 / 6, 1]
+      ) { parts in parts[0].then { _ in parts[1] }.then { _ in parts[2] } },
+      // Fails if a failed promise counts as done in the progress of its chain.
+      Course("a failure in a chain does not count", [(0, 1), (1, 0.5), (1, nil)], [1 / 3, 0.5]) {
+        parts in parts[0].then { _ in parts[1] }.then { .value($0) }
+      },
+      // Fails if the recovery does not fill the remainder: bias = progress so far, fraction = 1 − bias.
+      Course(
+        "recover: forwards the source's progress, and the recovery fills the remainder",
+        [(0, 0.5), (0, nil), (1, 0.5), (1, 1)], [0.5, 0.75, 1]
+      ) { parts in parts[0].recover { _ in parts[1] } },
+      // Fails if the two promises do not count one half each.
+      Course("a promise of a promise: one half for each", two, halves) { parts in
+        parts[0].map { _ in parts[1] }.then { $0 }
+      },
+      Course("one that fails", [(0, 0.5), (0, 1), (1, 0.5), (1, nil)], halves.dropLast()) { parts in
+        parts[0].map { _ in parts[1] }.then { $0 }
+      },
+      // Fails if a plain value counts as work, or each link of a promise is counted.
+      Course("chain: each of N steps counts 1/N", two, halves) { parts in
+        SerialPromises.chain(initial: 0, [{ _ in parts[0] }, { _ in parts[1] }])
+      },
+      Course("chain: 1/(N+1) after a promise", two, halves) { parts in
+        SerialPromises.chain(initial: parts[0].map { $0 }.map { $0 }, [{ _ in parts[1] }])
+      },
+      // Fails if the progress is not the mean, or a failed promise does not count as settled.
+      Course("when: the mean", [(0, 0.5), (1, 1), (0, 1)], [0.25, 0.75, 1]) { parts in
+        when([parts[0], parts[1]]).map { $0[0] }
+      },
+      Course("when(resolved:): a failure is done", [(0, 0.5), (0, nil), (1, 1)], [0.25, 0.5, 1]) {
+        parts in when(resolved: [parts[0], parts[1]]).map { $0.count }
+      },
+      // Fails if the progress is not the maximum.
+      Course("any: the maximum", [(0, 0.25), (1, 0.5), (0, 0.375), (0, 1)], [0.25, 0.5, 1]) {
+        parts in Promise.any([parts[0], parts[1]])
+      },
+    ]
+  }
+
+  @Test(
+    "the progress of a promise follows from that of the promises that it is made from",
+    .shows(
+      Progressing.then, .recovery, .join, .chain, .mean, .maximum), arguments: Course.all)
+  func courses(_ course: Course) async {
+    let parts = (0..<3).map { _ in deferred() }
+    let promise = course.make(parts.map(\.promise))
+    let log = promise.recordedProgress()
+    for (part, fraction) in course.events {
+      await hasDependent(parts[part].promise)
+      switch fraction {
+      case nil: parts[part].fail(Failed())
+      case 1: parts[part].fulfill(1)
+      case let fraction?: parts[part].progress(fraction)
+      }
+    }
     await promise.waitForHandlers()
-    expect(log, [1 / 6, 1 / 3, 1 / 3 + 0.25, 2 / 3, 5 / 6, 1])
+    log.expect(course.values)
+    #expect(abs(promise.progress - (course.values.last ?? 0)) < 1e-9)
   }
 
   /// Waits until another promise depends on this one: the handler that returns it runs on another thread.
@@ -155,61 +213,10 @@ struct PromiseProgressTests {
     await hasDependent(inner.promise, isWatched: false)
     inner.progress(0.5)
     #expect(promise.progress == 0.75)
-    let log = recorded(promise)
+    let log = promise.recordedProgress()
     inner.fulfill(1)
     await promise.waitForHandlers()
-    expect(log, [0.75, 1])
-  }
-
-  // Fails if a method without work of its own counts as a step.
-  @Test("map, tap, finally, recover and catch count nothing", arguments: 0..<5)
-  func passages(_ word: Int) async {
-    let work = deferred()
-    let promise =
-      switch word {
-      case 0: work.promise.map { $0 }
-      case 1: work.promise.tap { _ in }
-      case 2: work.promise.finally {}
-      case 3: work.promise.recover { _ in 1 }
-      default: work.promise.catch { _ in }.map { 1 }
-      }
-    let log = recorded(promise)
-    work.progress(0.5)
-    work.fulfill(1)
-    await promise.waitForHandlers()
-    expect(log, [0.5, 1])
-  }
-
-  // Fails if the recovery does not fill the remainder: bias = progress so far, fraction = 1 − bias.
-  @Test(
-    "recover: forwards the source's progress, and the recovery fills the remainder",
-    .shows(Progressing.recovery))
-  func recover() async {
-    let (outer, recovery) = (deferred(), deferred())
-    let promise = outer.promise.recover { _ in recovery.promise }
-    let log = recorded(promise)
-    outer.progress(0.5)
-    outer.fail(Failed())
-    await hasDependent(recovery.promise)
-    recovery.progress(0.5)
-    recovery.fulfill(1)
-    await promise.waitForHandlers()
-    expect(log, [0.5, 0.75, 1])
-  }
-
-  // Fails if a failed promise counts as done in the progress of its chain.
-  @Test("a failure in a chain does not change the chain's progress")
-  func failureInChain() async {
-    let (outer, inner) = (deferred(), deferred())
-    let promise = outer.promise.then { _ in inner.promise }.then { .value($0) }
-    let log = recorded(promise)
-    outer.fulfill(1)
-    await hasDependent(inner.promise)
-    inner.progress(0.5)
-    inner.fail(Failed())
-    await promise.waitForHandlers()
-    #expect(abs(promise.progress - 0.5) < 1e-9)
-    expect(log, [1 / 3, 0.5])
+    log.expect([0.75, 1])
   }
 
   /// A promise that depends on another, which has no progress of its own; and what it has of that one's.
@@ -319,8 +326,7 @@ struct PromiseProgressTests {
     let (work, clock) = (deferred(), ManualClock())
     let promise = work.promise.timeout(.seconds(1), clock: clock).start()
     work.progress(0.5)
-    await clock.waitForSleeper()
-    clock.advance(by: .seconds(1))
+    await clock.elapse(.seconds(1))
     await promise.waitForHandlers()
     #expect(await promise.outcome.hasPrefix("failed") && promise.progress == 0.5)
   }
@@ -367,7 +373,7 @@ struct PromiseProgressTests {
   func adoption() async {
     let (outer, inner) = (deferred(), deferred())
     inner.progress(0.25)
-    let log = recorded(outer.promise)
+    let log = outer.promise.recordedProgress()
     inner.promise.relay(to: outer)
     #expect(outer.promise.progress == 0.25)
     inner.progress(0.5)
@@ -375,23 +381,6 @@ struct PromiseProgressTests {
     #expect(reports.all.count == 1, "the owner no longer reports progress")
     inner.fulfill(1)
     await outer.promise.waitForHandlers()
-    expect(log, [0.25, 0.5, 1])
-  }
-
-  // Fails if the two promises do not count one half each.
-  @Test(
-    "a promise of a promise: one half for each of the two", .shows(Progressing.join),
-    arguments: [false, true])
-  func join(fails: Bool) async {
-    let (outer, inner) = (Deferred<Promise<Int>>(), deferred())
-    let promise = outer.promise.then { $0 }
-    let log = recorded(promise)
-    outer.progress(0.5)
-    outer.fulfill(inner.promise)
-    await hasDependent(inner.promise)
-    inner.progress(0.5)
-    if fails { inner.fail(Failed()) } else { inner.fulfill(1) }
-    await promise.waitForHandlers()
-    expect(log, [0.25, 0.5, 0.75] + (fails ? [] : [1]))
+    log.expect([0.25, 0.5, 1])
   }
 }
