@@ -19,8 +19,9 @@ struct TablesAreTested {
     }
 
     var examples: URL {
-      repository.appendingPathComponent(
-        "Tests/SerialPromisesTests/Examples/\(rawValue)Examples.swift")
+      let name = self == .otherQueues ? rawValue : "ComingFrom"
+      return repository.appendingPathComponent(
+        "Tests/SerialPromisesTests/Examples/\(name)Examples.swift")
     }
 
     var testDescription: String { rawValue }
