@@ -7,20 +7,13 @@ import Testing
 
 /// Canceling a promise.
 struct PromiseCancelTests {
+  /// The state and the outcome of a canceled promise.
+  private let isCanceled = "failed CancellationError()"
+
   private func cancellable(_ handler: @escaping @Sendable () -> Void = {}) -> Deferred<Int> {
     let deferred = Deferred<Int>("cancellable", diagnostics: .silent)
     deferred.onCancel(handler)
     return deferred
-  }
-
-  // Fails if a promise without a cancel handler can be canceled.
-  @Test("a promise without a cancel handler continues", .shows(Promising.cancellable))
-  func withoutHandler() async {
-    let deferred = Deferred<Int>()
-    #expect(!deferred.promise.cancel())
-    #expect(text(deferred.promise.state) == "pending")
-    deferred.fulfill(1)
-    #expect(await deferred.promise.outcome == "1")
   }
 
   // Recurses without end if a promise still counts as forwarded after its cancellation.
@@ -30,8 +23,8 @@ struct PromiseCancelTests {
     middle.promise.relay(to: outer)
     end.promise.relay(to: middle)
     #expect(middle.promise.cancel())
-    #expect(text(middle.promise.state) == "failed CancellationError()")
-    #expect(await outer.promise.outcome == "failed CancellationError()")
+    #expect(text(middle.promise.state) == isCanceled)
+    #expect(await outer.promise.outcome == isCanceled)
   }
 
   // Fails if the order changes, or the cancel handlers do not see a canceled promise.
@@ -64,18 +57,6 @@ struct PromiseCancelTests {
     #expect(log.all == ["CancellationError()"])
   }
 
-  // Fails if a settled promise can be canceled.
-  @Test(
-    "a settled promise is unchanged", .shows(Promising.settledStays), arguments: [false, true])
-  func settled(fails: Bool) {
-    let log = Log<Int>()
-    let deferred = cancellable { log.append(1) }
-    if fails { deferred.fail(Failed()) } else { deferred.fulfill(1) }
-    #expect(!deferred.promise.cancel())
-    #expect(text(deferred.promise.state) == (fails ? "failed Failed(number: 0)" : "1"))
-    #expect(log.count == 0)
-  }
-
   // Fails if canceling the end of a chain does not reach its beginning.
   @Test(
     "canceling a derived promise cancels a source without other dependents",
@@ -86,8 +67,8 @@ struct PromiseCancelTests {
     let derived = deferred.promise.map { $0 }.map { $0 }.recover { _ in 9 }
     #expect(derived.cancel())
     #expect(log.all == ["stop"])
-    #expect(text(deferred.promise.state) == "failed CancellationError()")
-    #expect(await derived.outcome == "failed CancellationError()")
+    #expect(text(deferred.promise.state) == isCanceled)
+    #expect(await derived.outcome == isCanceled)
   }
 
   // Fails if a dependent is ignored, or a dependent that was canceled still counts.
@@ -115,7 +96,7 @@ struct PromiseCancelTests {
     deferred.fulfill(1)
     await deferred.promise.waitForHandlers()
     #expect(log.count == 0, "a canceled handler is not called")
-    #expect(await derived.outcome == "failed CancellationError()")
+    #expect(await derived.outcome == isCanceled)
     #expect(text(deferred.promise.state) == "1")
   }
 
@@ -131,7 +112,7 @@ struct PromiseCancelTests {
     await begun.passed()
     await Promise.value(0).waitForHandlers()
     #expect(outer.cancel())
-    #expect(text(inner.promise.state) == "failed CancellationError()")
+    #expect(text(inner.promise.state) == isCanceled)
     #expect(log.all == ["stop"])
   }
 
@@ -146,7 +127,7 @@ struct PromiseCancelTests {
         while both.withLock({ $0 }) < 2 { sched_yield() }
         if index == 0 { inner.promise.relay(to: outer) } else { outer.promise.cancel() }
       }
-      #expect(await outer.promise.outcome == "failed CancellationError()")
+      #expect(await outer.promise.outcome == isCanceled)
       // If the cancellation came first, the relay was late and had no effect.
       let state = text(inner.promise.state)
       if state == "pending" { #expect(inner.promise.core.withLock { $0.upstream } == nil) }
@@ -174,7 +155,7 @@ struct PromiseCancelTests {
         ? Promise.value(1).map { _ in await work() } : Promise<Int> { await work() }.start()
       await begun.passed()
       #expect(promise.cancel())
-      #expect(await promise.outcome == "failed CancellationError()")
+      #expect(await promise.outcome == isCanceled)
       await notified.passed()
     }
   }
@@ -191,9 +172,9 @@ struct PromiseCancelTests {
       let waiter = Task { await deferred.promise.outcome }
       while deferred.promise.core.withLock({ !$0.isFailureHandled }) { await Task.yield() }
       waiter.cancel()
-      #expect(await waiter.value == "failed CancellationError()")
+      #expect(await waiter.value == isCanceled)
       #expect(log.all == (isShared ? [] : ["stop"]))
-      #expect(text(deferred.promise.state) == (isShared ? "pending" : "failed CancellationError()"))
+      #expect(text(deferred.promise.state) == (isShared ? "pending" : isCanceled))
     }
   }
 
@@ -202,7 +183,7 @@ struct PromiseCancelTests {
   func canceledBefore() async throws {
     let deferred = cancellable()
     let waiter = canceledTask { await deferred.promise.outcome }
-    #expect(try await waiter.value == "failed CancellationError()")
+    #expect(try await waiter.value == isCanceled)
   }
 
   // Fails if the promise that a handler returns is not canceled after its last dependent.
@@ -222,7 +203,7 @@ struct PromiseCancelTests {
     place.withLock { $0 = outer }
     source.fulfill(1)
     await source.promise.waitForHandlers()
-    #expect(text(inner.promise.state) == (isShared ? "pending" : "failed CancellationError()"))
+    #expect(text(inner.promise.state) == (isShared ? "pending" : isCanceled))
     #expect(log.all == (isShared ? [] : ["stop"]))
     if inner.tryFail(Failed()) { #expect(await other?.outcome == "failed Failed(number: 0)") }
     #expect(reports.all.isEmpty)
@@ -247,40 +228,44 @@ struct PromiseCancelTests {
     place.withLock { $0 = nil }
   }
 
-  // Fails if it is other than what `cancel` then returns.
-  @Test("whether a promise can be canceled is what `cancel` then returns")
+  // Fails if it is other than what `cancel` then returns, or a promise that cannot be canceled changes.
+  @Test(
+    "whether a promise can be canceled is what `cancel` then returns; otherwise it is unchanged",
+    .shows(Promising.cancellable, .settledStays))
   func isCancellable() async throws {
-    let (gate, begun) = (Gate(), Gate())
-    let plain = Deferred<Int>()
-    let owned = Deferred<Int>()
+    let (gate, begun, log) = (Gate(), Gate(), Log<Int>())
+    let (plain, owned) = (Deferred<Int>(), Deferred<Int>())
+    let (settled, failed) = (cancellable { log.append(1) }, cancellable { log.append(1) })
     owned.onCancel {}
+    settled.fulfill(1)
+    failed.fail(Failed())
     let running = Promise {
       begun.open()
       await gate.passed()
       return 1
     }
-    let pending: [(String, Promise<Int>, Bool)] = [
-      ("settled", .value(1), false), ("failed", .failure(Failed()), false),
-      ("without a handler", plain.promise, false), ("with a handler", owned.promise, true),
-      ("derived", plain.promise.map { $0 + 1 }, true), ("cold", Promise { 1 }, true),
-      ("running", running, true), ("combined", when([plain.promise]).map { $0[0] }, true),
-      (
-        "canceled",
-        {
-          let promise = Promise { 1 }; promise.cancel(); return promise
-        }(), false
-      ),
-    ]
+    let canceled = Promise { 1 }
+    canceled.cancel()
     running.start()
     await begun.passed()
-    for (name, promise, expected) in pending {
+    let promises: KeyValuePairs<String, (Promise<Int>, state: String)> = [
+      "settled": (settled.promise, "1"), "failed": (failed.promise, "failed Failed(number: 0)"),
+      "without a handler": (plain.promise, "pending"), "canceled": (canceled, isCanceled),
+      "a value": (.value(1), "1"), "with a handler": (owned.promise, ""),
+      "derived": (plain.promise.map { $0 + 1 }, ""), "cold": (Promise { 1 }, ""),
+      "running": (running, ""), "combined": (when([plain.promise]).map { $0[0] }, ""),
+    ]
+    for (name, (promise, state)) in promises {
       promise.failed { _ in }
-      #expect(promise.isCancellable == expected, "\(name)")
-      #expect(promise.cancel() == expected, "\(name)")
+      #expect(promise.isCancellable == state.isEmpty, "\(name)")
+      #expect(promise.cancel() == state.isEmpty, "\(name)")
       #expect(!promise.isCancellable, "\(name)")
+      #expect(text(promise.state) == (state.isEmpty ? isCanceled : state), "\(name)")
     }
+    #expect(log.count == 0)
     gate.open()
     plain.fulfill(1)
+    #expect(await plain.promise.outcome == "1")
     let body = Promise<Int> { deferred in
       #expect(!deferred.promise.isCancellable)
       deferred.onCancel {}

@@ -57,13 +57,11 @@ struct PromiseLeakTests {
       let cores = scene.cores.filter { $0 !== never.promise.core }
       return (scene.captured, cores.map { Watched($0) })
     }()
-    await captured.waitForRelease()
-    #expect(captured.isGone, "captured by a handler")
-    await waitUntil { cores.allSatisfy(\.isGone) }
+    #expect(await eventually { captured.isGone }, "captured by a handler")
+    _ = await eventually { cores.allSatisfy(\.isGone) }
     let kept = cores.indices.filter { !cores[$0].isGone }
     #expect(kept.isEmpty, "retained promises, counted from the end of the chain")
-    await waitUntil { clock.sleepers == 0 }
-    #expect(clock.sleepers == 0, "timers")
+    #expect(await eventually { clock.sleepers == 0 }, "timers")
     withExtendedLifetime(never) {}
   }
 
@@ -83,8 +81,7 @@ struct PromiseLeakTests {
     } else {
       #expect(try await last.value == 2)
     }
-    await root.waitForRelease()
-    #expect(root.isGone)
+    #expect(await eventually { root.isGone })
     withExtendedLifetime(last) {}
   }
 
@@ -115,13 +112,8 @@ struct PromiseLeakTests {
     case .dropped, .neverStarted: return
     case .fulfilled:
       scene.source.fulfill(1)
-      if word.waits {
-        await clock.waitForSleeper()
-        clock.advance(by: .seconds(1))
-      }
-    case .failed where word == .timeout:
-      await clock.waitForSleeper()
-      clock.advance(by: .seconds(1))
+      if word.waits { await clock.elapse(.seconds(1)) }
+    case .failed where word == .timeout: await clock.elapse(.seconds(1))
     case .failed:
       scene.source.fail(Failed())
     case .cancelled:
@@ -134,8 +126,8 @@ struct PromiseLeakTests {
       if word.hasCallbacks || word == .concurrently { scene.source.promise.cancel() }
     }
     await scene.promise.waitForHandlers()
-    await scene.captured.waitForRelease()
-    #expect(scene.captured.isGone, "captured by a handler, while the promises are alive")
+    let isGone = await eventually { scene.captured.isGone }
+    #expect(isGone, "captured by a handler, while the promises are alive")
     withExtendedLifetime(scene) {}
   }
 
@@ -177,26 +169,18 @@ struct PromiseLeakTests {
     _ word: Word, _ source: Promise<Int>, _ other: Promise<Int>, _ sentinel: Sentinel
   ) -> Promise<Void> {
     switch word {
-    case .any: Promise.any([source, other]).map { _ in sentinel.touch() }
-    case .race: Promise.race([source, other]).map { _ in sentinel.touch() }
-    case .when: when([source, other]).map { _ in sentinel.touch() }
-    case .dictionary: when(["a": source, "b": other]).map { _ in sentinel.touch() }
-    case .tuple: when(source, other).map { _ in sentinel.touch() }
-    case .resolved: when(resolved: [source, other]).map { _ in sentinel.touch() }
+    case .any: return Promise.any([source, other]).map { _ in sentinel.touch() }
+    case .race: return Promise.race([source, other]).map { _ in sentinel.touch() }
+    case .when: return when([source, other]).map { _ in sentinel.touch() }
+    case .dictionary: return when(["a": source, "b": other]).map { _ in sentinel.touch() }
+    case .tuple: return when(source, other).map { _ in sentinel.touch() }
+    case .resolved: return when(resolved: [source, other]).map { _ in sentinel.touch() }
     case .concurrently:
-      when([source, other].lazy.map { $0 }, concurrently: 1).map { _ in sentinel.touch() }
-    case .serially: PromiseManager().serially([source, other]).map { _ in sentinel.touch() }
-    case .timeout: source.timeout(.seconds(1), clock: clock).map { _ in sentinel.touch() }
-    case .delay: source.delay(.seconds(1), clock: clock).map { _ in sentinel.touch() }
-    case .join, .relay, .chain, .retry: joined(word, source, sentinel)
-    default: handled(word, source, sentinel)
-    }
-  }
-
-  private func joined(
-    _ word: Word, _ source: Promise<Int>, _ sentinel: Sentinel
-  ) -> Promise<Void> {
-    switch word {
+      return when([source, other].lazy.map { $0 }, concurrently: 1).map { _ in sentinel.touch() }
+    case .serially: return PromiseManager().serially([source, other]).map { _ in sentinel.touch() }
+    case .timeout: return source.timeout(.seconds(1), clock: clock).map { _ in sentinel.touch() }
+    case .delay: return source.delay(.seconds(1), clock: clock).map { _ in sentinel.touch() }
+    case .onQueue: return source.map(on: .global()) { _ in sentinel.touch() }
     case .join:
       return source.map { [clock] value in
         Promise.value(value, after: .seconds(1), clock: clock).tap { _ in sentinel.touch() }
@@ -212,58 +196,44 @@ struct PromiseLeakTests {
         return Promise.value(value)
       }
       return SerialPromises.chain(initial: source, [step, step]).map { _ in }
-    default:
+    case .retry:
       let task = Promise<Int>(diagnostics: .silent) { deferred in
         sentinel.touch()
         source.relay(to: deferred)
       }
-      return task.retry(
-        2,
-        if: { _ in
-          sentinel.touch()
-          return true
-        }
-      ).map { _ in }
-    }
-  }
-
-  private func handled(
-    _ word: Word, _ source: Promise<Int>, _ sentinel: Sentinel
-  ) -> Promise<Void> {
-    switch word {
-    case .onQueue:
-      source.map(on: .global()) { _ in sentinel.touch() }
+      let accepts = { @Sendable (_: any Error) in
+        sentinel.touch()
+        return true
+      }
+      return task.retry(2, if: accepts).map { _ in }
     case .onMain:
-      source.fulfilled { @MainActor _ in sentinel.touch() }
+      return source.fulfilled { @MainActor _ in sentinel.touch() }
         .failed { @MainActor _ in sentinel.touch() }
         .progressed { @MainActor _ in sentinel.touch() }
         .map { @MainActor _ in sentinel.touch() }
         .finally { @MainActor in sentinel.touch() }
     case .callbacks:
-      source.fulfilled { _ in sentinel.touch() }
-        .failed { _ in sentinel.touch() }
-        .progressed { _ in sentinel.touch() }
-        .map { _ in }
+      return source.fulfilled { _ in sentinel.touch() }.failed { _ in sentinel.touch() }
+        .progressed { _ in sentinel.touch() }.map { _ in }
     case .asynchronous:
-      source.map { [clock] _ -> Void in
+      return source.map { [clock] _ -> Void in
         try await clock.sleep(for: .seconds(1))
         sentinel.touch()
       }
     case .awaiting:
-      Promise<Void>(diagnostics: .silent) {
+      return Promise<Void>(diagnostics: .silent) {
         _ = try await source.value
         sentinel.touch()
       }
-    default:
-      source.then { value in
+    case .handlers:
+      let recovered = source.then { value in
         sentinel.touch()
         return Promise.value(value)
-      }
-      .recover { _ in
+      }.recover { _ in
         sentinel.touch()
         return 2
       }
-      .tap { _ in sentinel.touch() }.finally { sentinel.touch() }.map { _ in }
+      return recovered.tap { _ in sentinel.touch() }.finally { sentinel.touch() }.map { _ in }
     }
   }
 }
@@ -274,23 +244,5 @@ extension Core {
     var found = [self]
     sources?.forEach { source, _ in found += source.withSources }
     return found
-  }
-}
-
-extension Watched {
-  /// Waits until the object is released; gives up as ``waitUntil(_:)`` does.
-  fileprivate func waitForRelease() async { await waitUntil { isGone } }
-}
-
-/// Waits until the condition holds; gives up after a minute and a thousand turns.
-///
-/// Not a time limit of the test: that also runs while the test has no thread, and all tests start at
-/// once. Under a sanitizer, others keep the threads busy for minutes.
-private func waitUntil(_ condition: () -> Bool) async {
-  let end = ContinuousClock.now + .seconds(60)
-  var turns = 0
-  while !condition(), turns < 1_000 || ContinuousClock.now < end {
-    await Task.yield()
-    turns += 1
   }
 }
