@@ -92,23 +92,10 @@ struct OrderUnderTest {
 
   private mutating func perform(_ event: OrderEvent) -> String {
     switch event {
-    case .add:
-      var work: Work? = Work { _ in }
-      return entered(order.add(&work, nil, lock: lock, owner: nil))
-    case .addWork:
-      var work: Work? = Work { _ in }
-      let record = WorkUnderTest(lock, "work \(order.queue.end)", notified)
-      tasks[order.queue.end] = record
-      return entered(order.add(&work, record, lock: lock, owner: nil))
-    case .addTurn:
-      var work: Work?
-      let record = TurnUnderTest(lock, "turn \(order.queue.end)", notified)
-      tasks[order.queue.end] = record
-      return entered(order.add(&work, record, lock: lock, owner: nil))
-    case .addOnActor:
-      var work: Work? = Work { _ in }
-      let record = StepRecord(lock, isolation: MainActor.shared)
-      return entered(order.add(&work, record, lock: lock, owner: nil))
+    case .add: return add(nil)
+    case .addWork: return add(WorkUnderTest(lock, "work \(order.queue.end)", notified))
+    case .addTurn: return add(TurnUnderTest(lock, "turn \(order.queue.end)", notified))
+    case .addOnActor: return add(StepRecord(lock, isolation: MainActor.shared))
     case .takeTurn:
       guard let id = order.grantAtOnce(lock) else { return "not at once" }
       records.append(nil)
@@ -120,10 +107,7 @@ struct OrderUnderTest {
     case .left:
       order.left(leaving)
       leaving = []
-    case .addAt(let place):
-      var work: Work? = Work { _ in }
-      return entered(
-        order.add(&work, StepRecord(lock), at: self.place(place), lock: lock, owner: nil))
+    case .addAt(let place): return add(StepRecord(lock), at: self.place(place))
     case .move(let id, let place):
       return "moved \(order.move(id, record(id), to: self.place(place)) != nil)"
     case .addWhenRoom:
@@ -224,6 +208,13 @@ struct OrderUnderTest {
     let closed = StepRecord(lock)
     closed.close(.succeeded)
     return closed
+  }
+
+  private mutating func add(_ record: StepRecord?, at place: StepPlace = .last) -> String {
+    // The code of a turn is in its task.
+    var work = record is TurnUnderTest ? nil : Work { _ in }
+    if let record = record as? NotedRecord { tasks[order.queue.end] = record }
+    return entered(order.add(&work, record, at: place, lock: lock, owner: nil))
   }
 
   private mutating func entered(_ admission: SerialOrder.Admission) -> String {

@@ -133,18 +133,6 @@ struct ReferenceModel: Equatable {
   var notified: [String] = []
   var published: [String] = []
 
-  init(
-    policy: FailurePolicy, capacity: Int?, isWatched: Bool, rate: Rate?,
-    distinguishesSweeps: Bool = false, hasPriorities: Bool = false
-  ) {
-    self.policy = policy
-    self.capacity = capacity
-    self.isWatched = isWatched
-    self.rate = rate
-    self.distinguishesSweeps = distinguishesSweeps
-    self.hasPriorities = hasPriorities
-  }
-
   /// The steps whose callers wait for room, in the order of the calls.
   var parked: [Int] {
     capacity == nil ? [] : steps.indices.filter { steps[$0].isParked }.map { $0 + 1 }
@@ -309,26 +297,16 @@ extension ReferenceModel {
 
   private mutating func perform(_ event: OrderEvent) -> String {
     switch event {
-    case .add: return add(parks: false)
+    case .add: return add()
     case .addWhenRoom: return add(parks: true)
-    case .addWork:
-      let result = add(parks: false)
-      if result.hasPrefix("entered") { steps[steps.count - 1].isWork = true }
-      return result
-    case .addTurn:
-      let result = add(parks: false)
-      if result.hasPrefix("entered") { steps[steps.count - 1].isTurn = true }
-      return result
-    case .addOnActor:
-      let result = add(parks: false)
-      if result.hasPrefix("entered") { steps[steps.count - 1].isOnActor = true }
-      return result
+    case .addWork: return add(Step(isWork: true))
+    case .addTurn: return add(Step(isTurn: true))
+    case .addOnActor: return add(Step(isOnActor: true))
     case .takeTurn:
       guard isIdle, phase == .resting, !isPaused, !isClosed, rate == nil, !isWatched else {
         return "not at once"
       }
-      _ = add(parks: false)
-      (steps[steps.count - 1].isTurn, steps[steps.count - 1].isAtOnce) = (true, true)
+      _ = add(Step(isTurn: true, isAtOnce: true))
       _ = next(true)
       steps[steps.count - 1].hasBegun = true
       return "granted \(steps.count)"
@@ -353,7 +331,7 @@ extension ReferenceModel {
       leaving = []
       return ""
     case .addAt(let place):
-      let result = add(parks: false, replaces: isReplaced(by: place))
+      let result = add(replaces: isReplaced(by: place))
       guard result.hasPrefix("entered") else { return result }
       put(steps.count, place)
       return takeBack() ? "entered \(steps.count) claims true" : result
@@ -434,12 +412,15 @@ extension ReferenceModel {
     if case .replacing(let other) = place { waiting.contains(other) } else { false }
   }
 
-  private mutating func add(parks: Bool, replaces: Bool = false) -> String {
+  private mutating func add(
+    _ step: Step = Step(), parks: Bool = false, replaces: Bool = false
+  ) -> String {
     if isClosed { return "closed" }
     let hasRoom = replaces || capacity.map { waiting.count < $0 } ?? true
     if !hasRoom && !parks { return "full" }
     if isIdle { idleMark = steps.count }
-    steps.append(Step(isParked: !hasRoom))
+    steps.append(step)
+    steps[steps.count - 1].isParked = !hasRoom
     waiting.append(steps.count)
     if hasRoom && parks { notified.append("admitted true") }
     publish("added \(steps.count)")

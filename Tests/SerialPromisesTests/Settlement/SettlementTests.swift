@@ -164,66 +164,46 @@ private struct Search {
 
   /// The possible events, with a bound on the number of each kind.
   private func events(in model: SettlementModel) -> [SettlementEvent] {
-    switch concern {
-    case .reactions: eventsOfReactions(in: model)
-    case .managers: eventsOfManagers(in: model)
-    case .stepHandlers: eventsOfStepHandlers(in: model)
-    }
-  }
-
-  private func eventsOfReactions(in model: SettlementModel) -> [SettlementEvent] {
-    var events: [SettlementEvent] = [.bind, .beginCancel, .demand, .watch]
-    if model.made < reactions {
-      events += [
-        .attach(isImmediate: true, handlesFailures: true),
-        .attach(isImmediate: false, handlesFailures: true),
-        .attach(isImmediate: false, handlesFailures: false),
-      ]
-    }
-    events += (0..<model.made).map { .withdraw($0) }
-    for fulfills in [true, false] {
-      events += [
-        .settle(fulfills: fulfills, adopted: false), .settle(fulfills: fulfills, adopted: true),
-      ]
-    }
-    events += [.report(0.25), .report(0.5), .report(1.5), .rise(0.5)]
+    var events: [SettlementEvent] = [.beginCancel]
     if model.cancelHandlers < 1 { events.append(.onCancel) }
-    if model.listeners < listeners { events.append(.listen) }
     // Only the caller that began a cancellation ends it, and only a drain takes the next reaction.
     if model.phase == .cancelling { events.append(.endCancel) }
-    if model.isScheduled { events.append(.next) }
-    return events
+    if concern != .managers {
+      events.append(.watch)
+      if model.made < reactions {
+        events += [
+          .attach(isImmediate: true, handlesFailures: true),
+          .attach(isImmediate: false, handlesFailures: true),
+        ]
+      }
+      events += (0..<model.made).map { .withdraw($0) }
+      if model.listeners < listeners { events.append(.listen) }
+      if model.isScheduled { events.append(.next) }
+    }
+    return events + eventsOfConcern(in: model)
   }
 
-  private func eventsOfManagers(in model: SettlementModel) -> [SettlementEvent] {
-    var events: [SettlementEvent] = [
-      .bind, .beginCancel, .demand, .demandIn(0), .demandIn(1), .endProducing,
-      .settle(fulfills: true, adopted: false), .settle(fulfills: false, adopted: true),
-    ]
-    if model.turns.count < 2 { events += [.reserve(0), .reserve(1)] }
-    if model.scopes.count < 2 { events += [.join(0), .join(1), .beginCancelFor(0)] }
-    if model.cancelHandlers < 1 { events.append(.onCancel) }
-    if model.phase == .cancelling { events.append(.endCancel) }
-    return events
-  }
-
-  private func eventsOfStepHandlers(in model: SettlementModel) -> [SettlementEvent] {
-    var events: [SettlementEvent] = [
-      .beginStepHandler(0), .endStepHandler, .watch, .report(0.5), .beginCancel,
-      .settle(fulfills: true, adopted: false), .settle(fulfills: false, adopted: false),
-    ]
-    if model.made < reactions {
-      events += [
-        .attachStepEnd, .attach(isImmediate: false, handlesFailures: true),
-        .attach(isImmediate: true, handlesFailures: true),
+  private func eventsOfConcern(in model: SettlementModel) -> [SettlementEvent] {
+    switch concern {
+    case .reactions:
+      let attach = SettlementEvent.attach(isImmediate: false, handlesFailures: false)
+      return (model.made < reactions ? [attach] : []) + [
+        .bind, .demand, .report(0.25), .report(0.5), .report(1.5), .rise(0.5),
+        .settle(fulfills: true, adopted: false), .settle(fulfills: true, adopted: true),
+        .settle(fulfills: false, adopted: false), .settle(fulfills: false, adopted: true),
+      ]
+    case .managers:
+      return (model.turns.count < 2 ? [.reserve(0), .reserve(1)] : [])
+        + (model.scopes.count < 2 ? [.join(0), .join(1), .beginCancelFor(0)] : []) + [
+          .bind, .demand, .demandIn(0), .demandIn(1), .endProducing,
+          .settle(fulfills: true, adopted: false), .settle(fulfills: false, adopted: true),
+        ]
+    case .stepHandlers:
+      return (model.made < reactions ? [.attachStepEnd] : []) + [
+        .beginStepHandler(0), .endStepHandler, .report(0.5),
+        .settle(fulfills: true, adopted: false), .settle(fulfills: false, adopted: false),
       ]
     }
-    events += (0..<model.made).map { .withdraw($0) }
-    if model.cancelHandlers < 1 { events.append(.onCancel) }
-    if model.listeners < listeners { events.append(.listen) }
-    if model.phase == .cancelling { events.append(.endCancel) }
-    if model.isScheduled { events.append(.next) }
-    return events
   }
 
   private func replay(_ history: [SettlementEvent]) -> SettlementUnderTest {

@@ -1,5 +1,3 @@
-import Foundation
-import TestSupport
 import Testing
 
 /// The folders of the library are layers, like targets that share one public module.
@@ -51,11 +49,8 @@ struct LayersTests {
   }
 
   private static func sources() throws -> [Source] {
-    let root = repository.appendingPathComponent("Sources/SerialPromises")
-    let paths = try FileManager.default.subpathsOfDirectory(atPath: root.path)
-    return try paths.filter { $0.hasSuffix(".swift") && !$0.contains(".docc/") }.map { path in
-      let text = try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
-      let code = text.replacing(/\/\/[^\n]*/, with: "").replacing(/"(?:\\.|[^"\\\n])*"/, with: "")
+    try librarySources().map { path, code in
+      let code = code.replacing(/"(?:\\.|[^"\\\n])*"/, with: "")
       let folder = path.contains("/") ? String(path.prefix { $0 != "/" }) : ""
       return Source(path: path, folder: folder, code: code)
     }

@@ -11,12 +11,7 @@ struct UncheckedTests {
     let table = try String(contentsOf: guide, encoding: .utf8)
       .matches(of: /\| `(?<kind>[^`|]+)` \| (?<count>\d+) \|/)
     #expect(table.count == 5)
-    let folder = repository.appendingPathComponent("Sources/SerialPromises")
-    let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
-    let code = try paths.filter { $0.hasSuffix(".swift") }.map { path in
-      try String(contentsOf: folder.appendingPathComponent(path), encoding: .utf8)
-        .replacing(/\/\/[^\n]*/, with: "")
-    }.joined()
+    let code = try librarySources().map(\.code).joined()
     for row in table {
       #expect(code.split(separator: row.kind).count - 1 == Int(row.count), "\(row.kind)")
     }
