@@ -45,8 +45,7 @@ struct CanceledFirstTests {
     let (clock, work, states) = (ManualClock(), Deferred<Int>(), Log<String>())
     let limited = work.promise.timeout(.seconds(1), clock: clock)
     work.onCancel { states.append(text(limited.state)) }
-    await clock.waitForSleeper()
-    clock.advance(by: .seconds(1))
+    await clock.elapse(.seconds(1))
     #expect(await limited.outcome.contains("not done within"))
     #expect(states.all == ["pending"])
   }

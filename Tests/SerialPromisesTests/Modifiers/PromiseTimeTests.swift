@@ -12,8 +12,7 @@ struct PromiseTimeTests {
   func after() async {
     let value = Promise.value(1, after: .seconds(2), clock: clock)
     let error = Promise<Int>.failure(Failed(), after: .seconds(3), clock: clock)
-    while clock.sleepers < 2 { await Task.yield() }
-    clock.advance(by: .seconds(2))
+    await clock.elapse(.seconds(2), sleepers: 2)
     #expect(await value.outcome == "1")
     #expect(text(error.state) == "pending")
     clock.advance(by: .seconds(1))
@@ -29,8 +28,7 @@ struct PromiseTimeTests {
     let late = deferred.promise.delay(.seconds(2), clock: clock)
     clock.advance(by: .seconds(5))
     deferred.fulfill(1)
-    await clock.waitForSleeper()
-    clock.advance(by: .seconds(1))
+    await clock.elapse(.seconds(1))
     #expect(text(late.state) == "pending")
     clock.advance(by: .seconds(1))
     #expect(await late.outcome == "1")
@@ -45,8 +43,7 @@ struct PromiseTimeTests {
     deferred.onCancel { log.append(1) }
     let other = deferred.promise.map { $0 }
     let limited = deferred.promise.timeout(.seconds(5), clock: clock)
-    await clock.waitForSleeper()
-    clock.advance(by: .seconds(5))
+    await clock.elapse(.seconds(5))
     #expect(await limited.outcome == "failed \(PromiseError.timedOut(.seconds(5)))")
     deferred.fulfill(3)
     #expect(await other.outcome == "3")

@@ -145,8 +145,7 @@ struct StepTimeTests {
     let step = Plain(taken: taken).timeout(.seconds(2), clock: clock)
       .timeout(.seconds(9), abandoning: true, clock: clock)
     let handle = manager.add(step)
-    while clock.sleepers < 2 { await Task.yield() }
-    clock.advance(by: .seconds(2))
+    await clock.elapse(.seconds(2), sleepers: 2)
     #expect(text(await handle.outcome).contains("within 2.0 seconds"))
     #expect(!manager.isIdle)
     // The later limit still decides when the queue continues.

@@ -88,14 +88,8 @@ import Testing
 
     private static let others = [
       Case("in turn", []) { $0.work(0, 1) },
-      Case("at the same time", [.overlap]) {
-        $0.begin(0)
-        $0.begin(1)
-      },
-      Case("at the same time after a grace period", [], [.cancelGrace(0)]) {
-        $0.begin(0)
-        $0.begin(1)
-      },
+      Case("at the same time", [.overlap]) { $0.begin(0, 1) },
+      Case("at the same time after a grace period", [], [.cancelGrace(0)]) { $0.begin(0, 1) },
       Case("at the same time in a step of a second visit", [.overlap]) {
         $0.begin(0)
         $0.join(0)
@@ -104,15 +98,8 @@ import Testing
       },
       Case("in the wrong order", [.order]) { $0.work(1, 0) },
       Case("in another order after a move", [], [.move(1, .first)]) { $0.work(1, 0) },
-      Case("a shared one in the turn of the other manager", []) {
-        $0.begin(0)
-        $0.begin(2)
-      },
-      Case("a shared one during steps of both managers", [.overlap]) {
-        $0.begin(0)
-        $0.begin(3)
-        $0.begin(2)
-      },
+      Case("a shared one in the turn of the other manager", []) { $0.begin(0, 2) },
+      Case("a shared one during steps of both managers", [.overlap]) { $0.begin(0, 3, 2) },
       Case("failed and dropped, without a report", [.silence]) {
         $0.work(3)
         $0.audit(3, [], isUnread: true)
@@ -273,8 +260,8 @@ extension Books.Report {
 }
 
 extension Books {
-  fileprivate mutating func begin(_ piece: Int) {
-    enter(piece, isOver: false, isRefused: false, caller: nil)
+  fileprivate mutating func begin(_ pieces: Int...) {
+    for piece in pieces { enter(piece, isOver: false, isRefused: false, caller: nil) }
   }
 
   /// The call of `run` of step 6 ends.
