@@ -92,45 +92,6 @@ struct ChainExamples: StandIns {
     #expect(label.text == "loading")
   }
 
-  // Fails if a main-actor handler does not run on the main actor.
-  @Test("main-actor handlers")
-  func mainActor() async throws {
-    let label = Label()
-    let shown = login().map { @MainActor user in label.text = user.name }
-    try await shown.value
-    #expect(await label.text == "Ada")
-    let avatar = login().then { @MainActor user in
-      label.text = "avatar of \(user.name)"
-      return fetchAvatar(of: user)
-    }
-    #expect(try await avatar.value == "Ada.png")
-    let title = login().map { @MainActor user in "\(label.text), \(user.name)" }
-    #expect(try await title.value == "avatar of Ada, Ada")
-    let told = fetch(url).tap { @MainActor outcome in label.text = "\(outcome)" }
-    _ = try await told.value
-    #expect(await label.text == "success(\"text of page\")")
-    let last = fetch(url).finally { @MainActor in label.text = "loaded" }
-    _ = try await last.value
-    #expect(await label.text == "loaded")
-  }
-
-  // Fails if a main-actor handler does not handle the failure.
-  @Test("failures on the main actor")
-  func mainActorFailures() async throws {
-    let label = Label()
-    await MainActor.run { label.text = "cached" }
-    let text = fetch("missing").recover { @MainActor _ in label.text }
-    #expect(try await text.value == "cached")
-    let page = fetch(mirror).recover { @MainActor error in
-      label.text = "\(error), trying elsewhere"
-      return fetch(origin)
-    }
-    #expect(try await page.value == "text of origin")
-    let end = fetch("missing").catch { @MainActor error in label.text = "\(error)" }
-    try await end.value
-    #expect(await label.text == "Missing()")
-  }
-
   // Fails if a callback is not called.
   @Test("callbacks, which create no new promise")
   func callbacks() async {

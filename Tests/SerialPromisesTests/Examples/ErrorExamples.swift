@@ -96,6 +96,15 @@ struct ErrorExamples: StandIns {
       log.warning("\(diagnostic)")
       DiagnosticHandler.silent.report(diagnostic)
     }
+    do {
+      let logging = DiagnosticHandler { log.warning("\($0)") }
+      let manager = PromiseManager(diagnostics: logging)
+      manager.add { then in
+        then()
+        then()
+      }
+      #expect(log.removeAll().count == 1)
+    }
     let careless = PromiseManager(diagnostics: .silent)
     let loud = PromiseManager(diagnostics: .standardError)
     for manager in [careless, loud] { await manager.idle() }

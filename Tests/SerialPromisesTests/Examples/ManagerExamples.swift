@@ -6,6 +6,23 @@ import Testing
 struct ManagerExamples: StandIns {
   let log = Log<String>()
 
+  private func fetch() async throws -> Int {
+    show("fetch")
+    return 42
+  }
+
+  // Fails if steps do not run in the order of addition.
+  @Test("the steps of the landing page run in order")
+  func landingPage() async throws {
+    let manager = PromiseManager()
+    manager.add { then in download { then() } }
+    manager.add("upload") { then in upload { error in then(error) } }
+    let value = try await manager.run { try await fetch() }
+    await manager.idle()
+    #expect(value == 42)
+    #expect(log.all == ["download", "upload", "fetch"])
+  }
+
   // Fails if a step of any kind is not run, or not in its turn.
   @Test("all kinds of steps that can be added")
   func adding() async throws {
@@ -18,14 +35,6 @@ struct ManagerExamples: StandIns {
     await manager.idle()
     #expect(log.all == ["download", "upload photo"])
     #expect(text(page.state) == "text of page")
-  }
-
-  // Fails if a promise is not retried in its turn.
-  @Test("retried promises")
-  func retried() async throws {
-    let manager = PromiseManager()
-    let handle = manager.add(Promise { try await load(url) }.retry(3))
-    try await handle.outcome.get()
   }
 
   // Fails if a step is lost, or the setting is not passed on.

@@ -158,30 +158,4 @@ struct OutOfCallbackHell {
     await manager.idle()
     #expect(log.all == ["A", "B", "C"])
   }
-
-  // Fails if the promise begins without a demand, or the links are in another order.
-  @Test("delay, fetch, decode: a cold promise")
-  func cold() async throws {
-    let clock = ManualClock()
-    let decoded = Promise<Void> { resolve, _ in resolve(()) }
-      .delay(.seconds(1), clock: clock)
-      .then { Network.request("numbers") }
-      .map { answer in answer.count }
-    #expect(clock.sleepers == 0)
-    decoded.start()
-    await clock.waitForSleeper()
-    clock.advance(by: .seconds(1))
-    #expect(try await decoded.value == 9)
-  }
-
-  // Fails if a promise of a promise is not awaited.
-  @Test("a promise that is resolved with a promise adopts it, at any depth")
-  func recursion() async throws {
-    @Sendable func countDown(_ number: Int) -> Promise<String> {
-      Promise.value(number).then { number in
-        number == 0 ? Promise.value("lift-off") : countDown(number - 1)
-      }
-    }
-    #expect(try await countDown(100).value == "lift-off")
-  }
 }

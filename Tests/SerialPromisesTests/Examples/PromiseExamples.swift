@@ -5,8 +5,8 @@ import Testing
 private struct NoName: Error {}
 
 /// The examples in the documentation comments of promises, with stand-ins for the work.
-struct PromiseExamples {
-  private struct User: Sendable, Equatable { var name = "Ada" }
+struct PromiseExamples: StandIns {
+  let log = Log<String>()
 
   /// A download with callbacks, as in many libraries.
   private final class Download: Sendable {
@@ -31,19 +31,10 @@ struct PromiseExamples {
     completion("Ada", nil)
   }
 
-  private func ask(_ completion: @escaping @Sendable (Int) -> Void) { completion(42) }
-  private func login() -> Promise<User> { .value(User()) }
-  private func fetchAvatar(of user: User) -> Promise<String> { .value("\(user.name).png") }
   private func resize(_ image: String) -> String { "small \(image)" }
   private func fetchPerson(_ id: Int) -> Promise<String> { Promise { "person \(id)" } }
   private func fetchUser() -> Promise<User> { .value(User()) }
   private func fetchSettings() -> Promise<[String: Bool]> { .value(["dark": true]) }
-  private func load(_ url: String) async throws -> String { "data of \(url)" }
-  private func parse(_ data: String) throws -> Int { data.count }
-
-  private func fetch(_ place: String) -> Promise<String> {
-    place == "mirror" ? .failure(Failed()) : .value("page of \(place)")
-  }
 
   // Fails if a task with callbacks does not settle its promise.
   @Test("a promise created from callbacks")
@@ -102,13 +93,12 @@ struct PromiseExamples {
   @Test("combinations")
   func combinations() async throws {
     let (ids, urls) = ([1, 2], ["a", "b", "c"])
-    let (mirror, origin) = ("mirror", "origin")
     let people = when(ids.map { fetchPerson($0) })
     #expect(try await people.value == ["person 1", "person 2"])
     let (user, settings) = try await when(fetchUser(), fetchSettings()).value
     #expect(user == User() && settings["dark"] == true)
     let page = Promise.any([fetch(mirror), fetch(origin)])
-    #expect(try await page.value == "page of origin")
+    #expect(try await page.value == "text of origin")
     let fetch = fetch
     let results = when(resolved: urls.lazy.map { fetch($0) }, concurrently: 4)
     #expect(try await results.value.count == urls.count)

@@ -38,8 +38,11 @@ struct QueueExamples: StandIns {
   @Test("functions in hand")
   func inHand() async throws {
     let manager = PromiseManager()
-    let fetchUser = { @Sendable () async throws -> User in try await refresh(User()) }
     let handler: Promisable.Handler = { then in download { then() } }
+    do {
+      let user = try await manager.run { try await fetchUser() }
+      #expect(user == User())
+    }
     do {
       let user = try await manager.run(fetchUser)
       #expect(user.name == User().name)

@@ -47,6 +47,11 @@ extension StandIns {
     completion()
   }
 
+  func upload(_ completion: @escaping @Sendable ((any Error)?) -> Void) {
+    show("upload")
+    completion(nil)
+  }
+
   func upload(_ file: String, _ completion: @escaping @Sendable ((any Error)?) -> Void) {
     show("upload \(file)")
     completion(file == "missing" ? Missing() : nil)
@@ -65,6 +70,7 @@ extension StandIns {
     return "text of \(url)"
   }
 
+  func fetchUser() async throws -> User { User() }
   func refresh(_ user: User) async throws -> User { user }
   func isOffline() async -> Bool { false }
 

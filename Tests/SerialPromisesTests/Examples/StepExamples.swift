@@ -2,6 +2,20 @@ import Testing
 
 @testable import SerialPromises
 
+private let fetched = Log<String>()
+
+private func fetch(_ name: String, _ completion: @Sendable ((any Error)?) -> Void) {
+  fetched.append(name)
+  completion(nil)
+}
+
+struct Download: Promisable {
+  let name: String
+  var handler: Handler {
+    { then in fetch(name) { error in then(error) } }
+  }
+}
+
 /// The examples in the documentation comments of steps.
 struct StepExamples: StandIns {
   let log = Log<String>()
@@ -25,6 +39,18 @@ struct StepExamples: StandIns {
     manager.add(Logged(work: Step("download", handler), log: log))
     await manager.idle()
     #expect(log.all == ["download", "begins", "download"])
+  }
+
+  // Fails if a custom type, a named step, or one that passes an error on is not accepted as a step.
+  @Test("any type can be a step, and one that is created from a closure can have a name")
+  func kinds() async throws {
+    let (manager, file) = (PromiseManager(), "file")
+    let handle = manager.add(Download(name: "a"))
+    manager.add(Step("upload") { then in upload { error in then(error) } })
+    manager.add { then in upload(file) { error in then(error) } }
+    try await handle.outcome.get()
+    await manager.idle()
+    #expect(fetched.all.contains("a") && log.all == ["upload", "upload file"])
   }
 
   // Fails if a step loses its name or its work.

@@ -166,8 +166,7 @@ struct WrapADelegateExamples {
     case "error": source.delegate?.locationManager(source, didFailWithError: Missing())
     case "cancellation": here.cancel()
     default:
-      await clock.waitForSleeper()
-      clock.advance(by: .seconds(10))
+      await clock.elapse(.seconds(10))
     }
     await here.waitForHandlers()
     while source.isUpdating || !locator.isGone { await Task.yield() }

@@ -93,6 +93,9 @@ struct WhereChainsRunTests {
       from.recover { @MainActor _ in here() }
     }
     try await expect(.main, fails: true) { from, here in
+      from.recover { @MainActor _ in .value(here()) }
+    }
+    try await expect(.main, fails: true) { from, here in
       from.catch { @MainActor _ in here() }.map { 1 }
     }
     try await expect(.main) { from, here in
