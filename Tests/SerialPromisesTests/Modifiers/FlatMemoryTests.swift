@@ -25,30 +25,23 @@ struct FlatMemoryTests {
   private let rounds = 3_000 / ease
   private let census = Census()
 
-  // Fails if each attempt's promise is retained until the last one has ended. Counts their errors.
-  @Test("the attempts of a retry are released one after another", .shows(Promising.noLeaks))
-  func retry() async {
-    let promise = Promise<Int>(diagnostics: .silent) { [census] _, reject in
-      reject(RoundFailed(object: census.object()))
+  // Fails if each attempt's promise is retained until the last one has ended. Counts their errors, or
+  // objects that the handlers of an attempt capture.
+  @Test(
+    "the attempts of a retry are released one after another", .shows(Promising.noLeaks),
+    arguments: [false, true])
+  func retry(captures: Bool) async {
+    let attempt = Promise<Int>(diagnostics: .silent) { [census] resolve, reject in
+      if captures { resolve(1) } else { reject(RoundFailed(object: census.object())) }
     }
-    .retry(rounds)
-    _ = await promise.outcome
-    #expect(census.most < 50)
-  }
-
-  // Fails as `retry`, with objects that the handlers of an attempt capture.
-  @Test("what the handlers of an attempt capture is released", .shows(Promising.noLeaks))
-  func captures() async {
-    let promise = Promise<Int>(diagnostics: .silent) { resolve, _ in resolve(1) }
-      .then { [census] _ in
-        let object = census.object()
-        return Promise<Int>(diagnostics: .silent) { _, reject in
-          object.touch()
-          reject(Failed())
-        }
+    .then { [census] _ in
+      let object = census.object()
+      return Promise<Int>(diagnostics: .silent) { _, reject in
+        object.touch()
+        reject(Failed())
       }
-      .retry(rounds)
-    _ = await promise.outcome
+    }
+    _ = await attempt.retry(rounds).outcome
     #expect(census.most < 50)
   }
 

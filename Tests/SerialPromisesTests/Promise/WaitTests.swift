@@ -90,41 +90,31 @@ struct WaitTests {
     #expect(await promise.outcome == "7")
   }
 
-  // Hangs if the deadlock is not detected: the handler that must end first is the one that waits.
-  // Also if a handler on a queue is not registered as running.
+  // Hangs if the deadlock is not detected: the handler that must end first is the one that waits, or
+  // comes before the one that it waits for. Also if a handler on a queue is not registered as running.
   @Test(
-    "wait in a handler that the promise depends on traps with the reason, also on a queue",
-    .shows(Promising.wait), arguments: [false, true])
-  func ownHandler(hasQueue: Bool) async {
+    "wait in a handler that the promise depends on, or a later one, traps with the reason",
+    .shows(Promising.wait), arguments: 0..<3)
+  func ownHandler(_ way: Int) async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      [hasQueue] in
+      [way] in
       endWithoutBacktrace()
       let deferred = Deferred<Int>("own")
-      let place = Locked<Promise<Int>?>(nil)
+      let (source, place) = (deferred.promise, Locked<Promise<Int>?>(nil))
       let wait = { @Sendable (value: Int) in
         try place.withLock { $0 }?.map { $0 }.wait() ?? value
       }
       let promise =
-        hasQueue
-        ? deferred.promise.map(on: DispatchQueue(label: "own"), wait) : deferred.promise.map(wait)
+        switch way {
+        case 0: source.map(wait)
+        case 1: source.map(on: DispatchQueue(label: "own"), wait)
+        default: source.map { _ in try source.map { $0 }.wait() }
+        }
       place.withLock { $0 = promise }
       deferred.fulfill(1)
       _ = try await promise.value
     }
     #expect(message(result).contains("\"own\" was waited for in a handler"))
-  }
-
-  // Hangs if the handler waits for one that comes after it.
-  @Test(
-    "wait in a handler, for a later handler, traps with the reason",
-    .shows(Promising.wait))
-  func laterHandler() async {
-    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      endWithoutBacktrace()
-      let promise = Promise<Int>("later") { resolve, _ in resolve(1) }
-      _ = try await promise.map { _ in try promise.map { $0 }.wait() }.value
-    }
-    #expect(message(result).contains("\"later\" was waited for in a handler"))
   }
 
   // Hangs if the main thread waits for a handler that has to run on it, or if the work or the
