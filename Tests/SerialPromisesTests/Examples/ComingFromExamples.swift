@@ -154,17 +154,6 @@ struct ComingFromExamples: StandIns {
     #expect(log.all == ["3 true"])
   }
 
-  // Fails if a handler runs on the main queue because its promise was settled there.
-  @Test("a handler in the background")
-  func background() async {
-    let deferred = Deferred<Int>()
-    let promise = deferred.promise
-    let work = { @Sendable (value: Int) in "\(value) \(onMainActor())" }
-    let background = promise.map(on: .global()) { work($0) }
-    await MainActor.run { deferred.fulfill(1) }
-    #expect(await background.outcome == "1 false")
-  }
-
   // Fails if a failure is not recovered, one of another type is, or the chain does not continue.
   @Test("handlers of a failure")
   func failures() async {

@@ -65,30 +65,14 @@ struct OtherQueuesExamples: StandIns {
     manager.resume()
     await manager.idle()
     #expect(log.all == ["last", "second"])
-    #expect(manager.isIdle)
-    #expect(manager.runningStep == nil)
-    #expect(!manager.isPaused)
   }
 
-  // Fails if a waiting step is not canceled; hangs if a wait does not end.
-  @Test("canceling and waiting")
-  func waiting() async throws {
-    manager.pause()
-    let handle = manager.add { then in then() }
-    manager.cancelWaiting()
-    await manager.fewerWaiting(than: 10)
-    await manager.atRest()
-    #expect(text(await handle.outcome) == "cancelled")
-    manager.cancelAll()
-    handle.cancel()
-    await manager.idle()
-    let (manager, gate) = (manager, Gate())
-    onOwnThread {
-      #expect(throws: Never.self) { try manager.waitUntilIdle() }
-      gate.open()
-    }
-    await gate.passed()
-    _ = manager.events()
+  // Hangs if the wait does not end.
+  @Test("blocking")
+  func waiting() throws {
+    manager.add { then in then() }
+    try manager.waitUntilIdle()
+    #expect(manager.isIdle && manager.runningStep == nil)
   }
 
   // Fails if a manager with a rate or a limit does not run its steps.

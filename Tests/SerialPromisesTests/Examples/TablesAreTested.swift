@@ -4,7 +4,7 @@ import Testing
 
 /// Checks that the code in the reference tables is tested.
 struct TablesAreTested {
-  /// An article with a table, and the file whose tests run the code of the table.
+  /// An article with a table.
   enum Table: String, CaseIterable, CustomTestStringConvertible {
     case promiseKit = "PromiseKit"
     case omPromises = "OMPromises"
@@ -18,12 +18,6 @@ struct TablesAreTested {
         "Sources/SerialPromises/SerialPromises.docc/IfYouKnow\(name).md")
     }
 
-    var examples: URL {
-      let name = self == .otherQueues ? rawValue : "ComingFrom"
-      return repository.appendingPathComponent(
-        "Tests/SerialPromisesTests/Examples/\(name)Examples.swift")
-    }
-
     var testDescription: String { rawValue }
   }
 
@@ -34,7 +28,12 @@ struct TablesAreTested {
     arguments: Table.allCases
   )
   func cells(_ table: Table) throws {
-    let code = TablesAreTested.code(in: try String(contentsOf: table.examples, encoding: .utf8))
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    let code = try files.filter { $0.hasSuffix("Examples.swift") }.map { file in
+      let text = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
+      return TablesAreTested.code(in: text)
+    }.joined(separator: " ")
     let rows = TablesAreTested.rows(in: try String(contentsOf: table.article, encoding: .utf8))
     #expect(rows.count >= 14, "\(rows.count) rows were found in \(table.article.lastPathComponent)")
     for row in rows {
@@ -42,9 +41,7 @@ struct TablesAreTested {
       #expect(!spans.isEmpty, "the row of \(row.theirs) has no code")
       for span in spans {
         let isThere = TablesAreTested.stands(span, in: code)
-        #expect(
-          isThere,
-          "the row of \(row.theirs): `\(span)` is not in \(table.examples.lastPathComponent)")
+        #expect(isThere, "the row of \(row.theirs): `\(span)` is not in the examples")
       }
     }
   }

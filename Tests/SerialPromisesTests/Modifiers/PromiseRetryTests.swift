@@ -31,15 +31,33 @@ struct PromiseRetryTests {
     #expect(log.count == 5 && links.all == [3, 4, 5])
   }
 
-  // Fails if the error is not the last one, or there are too many attempts.
+  // Fails if there are too many attempts, the error is not the last one, a cancellation is retried,
+  // combined cold promises do not restart, a hot one among them prevents it, or a time limit or an
+  // asynchronous link is lost in a later attempt.
   @Test(
-    "after the last attempt the promise fails with the last error and the number of attempts",
+    "a retry ends with the first value, the last error and the number of attempts, or a cancellation",
     .shows(Promising.retry))
-  func fails() async {
-    let log = Log<Int>()
-    let page = failing(until: .max, log).retry(2)
-    #expect(await page.outcome == "failed failed in 3 attempts: Failed(number: 3)")
-    #expect(log.count == 3)
+  func outcomes() async {
+    let logs = (0..<4).map { _ in Log<Int>() }
+    let canceled = Promise<Int> {
+      logs[1].append(1)
+      throw CancellationError()
+    }
+    let several = when([failing(until: 3, logs[2]), .value(10)])
+    let links = failing(until: 2, logs[3])
+      .map(on: .global()) { $0 + 1 }
+      .map { value in
+        await Task.yield()
+        return value + 1
+      }
+      .timeout(.seconds(60), clock: clock)
+    await expectOutcomes([
+      "failed failed in 3 attempts: Failed(number: 3)": failing(until: .max, logs[0]).retry(2),
+      "failed CancellationError()": canceled.retry(5),
+      "13": several.retry(5).map { $0.reduce(0, +) },
+      "4": links.retry(1),
+    ])
+    #expect(logs.map(\.count) == [3, 1, 3, 2])
   }
 
   // Fails if the pause is skipped, or cancellation does not end it.
@@ -60,18 +78,6 @@ struct PromiseRetryTests {
     while clock.sleepers > 0 { await Task.yield() }
   }
 
-  // Fails if a cancellation is retried.
-  @Test("a cancellation is not retried, and is not wrapped")
-  func cancellation() async {
-    let log = Log<Int>()
-    let page = Promise<Int> {
-      log.append(1)
-      throw CancellationError()
-    }.retry(5)
-    #expect(await page.outcome == "failed CancellationError()")
-    #expect(log.count == 1)
-  }
-
   // Fails if a promise that cannot restart is reported as retried.
   @Test(
     "a promise whose work has begun is attempted once, which is reported", .shows(Promising.retry))
@@ -82,30 +88,6 @@ struct PromiseRetryTests {
     deferred.fail(Failed())
     #expect(await page.outcome == "failed failed in 1 attempt: Failed(number: 0)")
     #expect(reports.all == [.cannotRetry(deferred.promise.core.origin.identity)])
-  }
-
-  // Fails if combined cold promises do not restart, or a hot one among them prevents it.
-  @Test("combined cold promises restart together", .shows(Promising.retry))
-  func combined() async {
-    let (log, hot) = (Log<Int>(), Promise.value(10))
-    let both = when([failing(until: 3, log), hot]).retry(5)
-    #expect(await both.outcome == "[3, 10]")
-    #expect(log.count == 3)
-  }
-
-  // Fails if a time limit or an asynchronous link is lost in a later attempt.
-  @Test("limits, queues and asynchronous links are restarted too")
-  func links() async {
-    let log = Log<Int>()
-    let page = failing(until: 2, log)
-      .map(on: .global()) { $0 + 1 }
-      .map { value in
-        await Task.yield()
-        return value + 1
-      }
-      .timeout(.seconds(60), clock: clock)
-      .retry(1)
-    #expect(await page.outcome == "4")
   }
 
   // Overflows the stack if attempts are recursive; runs out of memory if they accumulate.

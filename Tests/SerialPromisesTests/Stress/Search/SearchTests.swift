@@ -145,27 +145,21 @@ import Testing
         $0.begin(3)
         $0.foundIdle(since: pauses)
       },
-      Case("not at all", [.lost]) { $0.audit(0, .succeeded, promise: nil) },
-      Case("not at all though nothing canceled it", [.lost]) {
-        $0.audit(0, .failed, promise: nil)
-      },
-      Case("canceled without a cause", [.uncaused, .lost]) {
-        $0.audit(0, .cancelled, promise: .cancelled)
-      },
-      Case("cancelled", [], [.cancel(0)]) { $0.audit(0, .cancelled, promise: .cancelled) },
-      Case("canceled by a sweep", [], [.cancelWaiting(0)]) {
-        $0.audit(0, .cancelled, promise: .cancelled)
-      },
+      Case("not at all", [.lost]) { $0.ends(.succeeded) },
+      Case("not at all though nothing canceled it", [.lost]) { $0.ends(.failed) },
+      Case("canceled without a cause", [.uncaused, .lost]) { $0.ends(.cancelled, .cancelled) },
+      Case("cancelled", [], [.cancel(0)]) { $0.ends(.cancelled, .cancelled) },
+      Case("canceled by a sweep", [], [.cancelWaiting(0)]) { $0.ends(.cancelled, .cancelled) },
       Case("begun, and canceled by a sweep", [.uncaused], [.cancelWaiting(0)]) {
         $0.work(0)
-        $0.audit(0, .cancelled, promise: .cancelled)
+        $0.ends(.cancelled, .cancelled)
       },
       Case("canceled, its promise pending", [.pending], [.cancel(0)]) { $0.isPending(0) },
       Case("canceled, its promise not", [.mismatch], [.cancel(0)]) {
-        $0.audit(0, .cancelled, promise: .succeeded)
+        $0.ends(.cancelled, .succeeded)
       },
       Case("failed, its promise canceled", [.mismatch], [.cancel(0)]) {
-        $0.audit(0, .failed, promise: .cancelled)
+        $0.ends(.failed, .cancelled)
       },
       Case("raised to the priority of the tasks that wait behind it", []) {
         $0.runs(at: 25, before: [(6, .end, 25), (0, .room, 21), (1, .idle, 9)])
@@ -262,6 +256,10 @@ extension Books.Report {
 extension Books {
   fileprivate mutating func begin(_ pieces: Int...) {
     for piece in pieces { enter(piece, isOver: false, isRefused: false, caller: nil) }
+  }
+
+  fileprivate mutating func ends(_ outcome: Ending, _ promise: Ending? = nil) {
+    audit(0, outcome, promise: promise)
   }
 
   /// The call of `run` of step 6 ends.
