@@ -1,7 +1,43 @@
+import Foundation
+import TestSupport
 import Testing
 
-/// The folders of the library are layers, like targets that share one public module.
-struct LayersTests {
+/// The sources of the library: what they import, their layers, and what the compiler does not check.
+struct SourcesTests {
+  // Fails if a source imports another module. Foundation makes every program many megabytes larger.
+  @Test(
+    "the library imports Dispatch, the C library and the standard library's modules",
+    .shows(Managing.imports))
+  func imports() throws {
+    let allowed = ["Dispatch", "Synchronization", "Darwin", "Glibc", "Musl"]
+    let sources = try Self.librarySources()
+    #expect(sources.count > 40)
+    tally(sources.count)
+    for (path, code) in sources {
+      for line in code.split(separator: "\n") {
+        let words = line.split(separator: " ")
+        guard let index = words.firstIndex(of: "import") else { continue }
+        #expect(
+          allowed.contains { $0 == words[index...].dropFirst().first ?? "" }, "\(path): \(line)")
+      }
+    }
+  }
+
+  // Fails if a source has one more `@unchecked Sendable`, or one less, than the table says.
+  @Test("CONTRIBUTING counts what the compiler does not check")
+  func counts() throws {
+    let guide = repository.appendingPathComponent("CONTRIBUTING.md")
+    let table = try String(contentsOf: guide, encoding: .utf8)
+      .matches(of: /\| `(?<kind>[^`|]+)` \| (?<count>\d+) \|/)
+    #expect(table.count == 5)
+    let code = try Self.librarySources().map(\.code).joined()
+    for row in table {
+      #expect(code.split(separator: row.kind).count - 1 == Int(row.count), "\(row.kind)")
+    }
+  }
+
+  // MARK: Layers
+
   /// From the bottom up.
   ///
   /// The last two do not use each other. The top folder is the public API.
@@ -53,6 +89,16 @@ struct LayersTests {
       let code = code.replacing(/"(?:\\.|[^"\\\n])*"/, with: "")
       let folder = path.contains("/") ? String(path.prefix { $0 != "/" }) : ""
       return Source(path: path, folder: folder, code: code)
+    }
+  }
+
+  /// The sources of the library by their paths in its folder, without comments.
+  private static func librarySources() throws -> [(path: String, code: String)] {
+    let folder = repository.appendingPathComponent("Sources/SerialPromises")
+    let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+    return try paths.filter { $0.hasSuffix(".swift") && !$0.contains(".docc/") }.map { path in
+      let text = try String(contentsOf: folder.appendingPathComponent(path), encoding: .utf8)
+      return (path, text.replacing(/\/\/[^\n]*/, with: ""))
     }
   }
 }
