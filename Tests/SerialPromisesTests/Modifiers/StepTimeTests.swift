@@ -70,38 +70,26 @@ struct StepTimeTests {
   }
 
   // Fails if the `then` of the time limit does not take the lock, or an elapsed grace period takes
-  // effect before the handler has returned.
+  // effect before the handler has returned; if a call on the stack takes effect after the time limit,
+  // or does not after a grace period.
   @Test(
-    "a then that is called in time takes effect even if its handler takes longer",
-    .shows(Managing.timeout, Managing.grace), arguments: [nil, Failed()], [true, false])
-  func inTimeOnStack(_ error: Failed?, _ isTimeOut: Bool) {
+    "a then on the stack takes effect, except after a time limit",
+    .shows(Managing.timeout, .grace, .lateThen),
+    arguments: [(nil, false), (Failed(), false), (nil, true)] as [(error: Failed?, isLate: Bool)],
+    [true, false])
+  func onStack(_ call: (error: Failed?, isLate: Bool), _ isTimeOut: Bool) {
     let manager = manager
     let step = Step { then in
-      then(error)
-      manager.endFirstStep(isTimeOut: isTimeOut)
+      if call.isLate { manager.endFirstStep(isTimeOut: isTimeOut) }
+      then(call.error)
+      if !call.isLate { manager.endFirstStep(isTimeOut: isTimeOut) }
     }
     let limited = step.timeout(.seconds(5), abandoning: true, clock: clock)
     let handle = manager.add(isTimeOut ? limited : step)
-    #expect(text(handle.state) == (error == nil ? "succeeded" : "failed Failed(number: 0)"))
-    #expect(reports.all.isEmpty)
-  }
-
-  // Fails if a call on the stack takes effect after the time limit, or does not after a grace
-  // period.
-  @Test(
-    "a then on the stack is late after a time limit, and takes effect after a grace period",
-    .shows(Managing.lateThen, Managing.grace), arguments: [true, false])
-  func lateOnStack(_ isTimeOut: Bool) {
-    let manager = manager
-    let step = Step { then in
-      manager.endFirstStep(isTimeOut: isTimeOut)
-      then()
-    }
-    let limited = step.timeout(.seconds(5), abandoning: true, clock: clock)
-    let handle = manager.add(isTimeOut ? limited : step)
-    #expect(text(handle.state).hasPrefix(isTimeOut ? "failed not done" : "succeeded"))
-    #expect(
-      reports.all == (isTimeOut ? [.thenCalledLate(StepIdentity(id: 1, name: nil))] : []))
+    let isTooLate = call.isLate && isTimeOut
+    let outcome = call.error.map { "failed \($0)" } ?? "succeeded"
+    #expect(text(handle.state).hasPrefix(isTooLate ? "failed not done" : outcome))
+    #expect(reports.all == (isTooLate ? [.thenCalledLate(StepIdentity(id: 1, name: nil))] : []))
   }
 
   /// The system clock, with gates that open when a task begins or ends a sleep.

@@ -7,16 +7,21 @@ import Testing
 struct DeferredTests {
   private let reports = Reports()
 
-  // Fails if a late attempt is not reported, or has an effect.
-  @Test("a late fulfill or fail is reported and ignored", .shows(Promising.lateAttempts))
+  // Fails if a late attempt is not reported, or has an effect, or a success and a failure are mixed up.
+  @Test("a late fulfill, fail or result is reported and ignored", .shows(Promising.lateAttempts))
   func late() {
-    let deferred = Deferred<Int>("late", diagnostics: reports.place)
-    deferred.fulfill(1)
-    deferred.fulfill(2)
-    deferred.fail(Failed())
-    let identity = deferred.promise.core.origin.identity
-    #expect(reports.all == [.settledAgain(identity), .settledAgain(identity)])
-    #expect(text(deferred.promise.state) == "1")
+    let first = Deferred<Int>("late", diagnostics: reports.place)
+    first.settle(with: Result<Int, Never>.success(1))
+    first.fulfill(2)
+    first.fail(Failed())
+    first.settle(with: Result<Int, Failed>.failure(Failed()))
+    let failing = Deferred<Int>("late", diagnostics: reports.place)
+    // Do not compile without the overload for `any Error`: the error type cannot be inferred.
+    failing.settle(with: .failure(Failed()))
+    failing.settle(with: .success(1))
+    let identities = [first, first, first, failing].map(\.promise.core.origin.identity)
+    #expect(reports.all == identities.map { .settledAgain($0) })
+    #expect([first, failing].map { text($0.promise.state) } == ["1", "failed Failed(number: 0)"])
   }
 
   // Fails if an attempt does not return whether it settled the promise, or a late one is reported.
@@ -25,32 +30,15 @@ struct DeferredTests {
     .shows(Promising.lateAttempts))
   func trying() {
     let deferred = Deferred<Int>("trying", diagnostics: reports.place)
-    #expect(deferred.tryFulfill(1))
-    #expect(!deferred.tryFulfill(2))
-    #expect(!deferred.tryFail(Failed()))
+    let attempts = [
+      deferred.tryFulfill(1), deferred.tryFulfill(2), deferred.tryFail(Failed()),
+    ]
+    #expect(attempts == [true, false, false])
     let other = Deferred<Int>("trying", diagnostics: reports.place)
-    #expect(other.tryFail(Failed()))
-    #expect(!other.tryFail(Failed()))
-    #expect(!other.tryFulfill(1))
+    let others = [other.tryFail(Failed()), other.tryFail(Failed()), other.tryFulfill(1)]
+    #expect(others == [true, false, false])
     #expect(text(other.promise.state) == "failed Failed(number: 0)")
     #expect(reports.all.count == 0)
-  }
-
-  // Fails if a success and a failure are mixed up, or a late result is not reported or has an
-  // effect.
-  @Test("a result settles the promise, and a late one is reported", .shows(Promising.lateAttempts))
-  func results() {
-    let deferred = Deferred<Int>("result", diagnostics: reports.place)
-    deferred.settle(with: Result<Int, Never>.success(1))
-    deferred.settle(with: Result<Int, Failed>.failure(Failed()))
-    #expect(reports.all == [.settledAgain(deferred.promise.core.origin.identity)])
-    #expect(text(deferred.promise.state) == "1")
-    let failing = Deferred<Int>("result", diagnostics: reports.place)
-    // Do not compile without the overload for `any Error`: the error type cannot be inferred.
-    failing.settle(with: .failure(Failed()))
-    failing.settle(with: .success(1))
-    #expect(reports.all.count == 2)
-    #expect(text(failing.promise.state) == "failed Failed(number: 0)")
   }
 
   // Fails if an owner that does not know of a cancellation yet is reported.
