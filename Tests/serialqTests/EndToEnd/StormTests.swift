@@ -34,7 +34,8 @@
       .shows(Running.orphans, Running.order), .needs(.flock))
     func storm() throws {
       let environment = ProcessInfo.processInfo.environment
-      let seconds = environment["SERIALQ_STORM"].flatMap { Int64($0) } ?? (isLong ? 30 : 4)
+      let usual: Int64 = isLong ? 30 : isDeep ? 4 : 1
+      let seconds = environment["SERIALQ_STORM"].flatMap { Int64($0) } ?? usual
       let rounds = KillRounds(scene, 0, long: 0)
       try write(Bytes(Self.job.utf8), to: scene.path("job"))
       #expect(try scene.script("chmod +x job && serialq set log-limit 1K").code == 0)

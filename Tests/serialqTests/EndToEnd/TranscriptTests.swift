@@ -2,7 +2,9 @@ import Foundation
 import SerialqSystem
 import Testing
 
-/// The files in `Transcripts`: commands, and what they print. `Transcripts/README.md` explains their form.
+/// Commands and what they print: the files in `Transcripts`.
+///
+/// `Transcripts/README.md` explains their form.
 @Suite(.beside) struct TranscriptTests {
   @Test("the commands of a transcript print what it shows", arguments: Transcript.all)
   func replay(_ transcript: Transcript) throws {
