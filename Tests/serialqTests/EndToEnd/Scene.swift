@@ -316,3 +316,18 @@ final class Gate {
   /// Unblocks one job.
   func open() throws(Failure) { try file.writeAll(Bytes("go\n")) }
 }
+
+/// One message of the form `serialq: what: why`, a line with the next step, and nothing else.
+func expectRefusal(
+  _ outcome: Outcome, _ message: String, sourceLocation: SourceLocation = #_sourceLocation
+) {
+  let lines = outcome.errorText.split(separator: "\n", omittingEmptySubsequences: false)
+  #expect(outcome.code == 125, "\(outcome.errorText)", sourceLocation: sourceLocation)
+  #expect(outcome.output.isEmpty, sourceLocation: sourceLocation)
+  #expect(
+    outcome.errorText.hasPrefix("serialq: \(message)"), "\(outcome.errorText)",
+    sourceLocation: sourceLocation)
+  #expect(
+    lines.count == 3 && lines[1] != "" && lines[2] == "", "\(outcome.errorText)",
+    sourceLocation: sourceLocation)
+}
