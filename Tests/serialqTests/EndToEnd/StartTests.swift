@@ -20,23 +20,6 @@ import Testing
     #expect(try scene.states()[1] == .waiting)
   }
 
-  // Fails if a queue without work gets a runner, or a paused or missing one ends the loop.
-  @Test("start --all starts a runner for each queue that has work")
-  func all() throws {
-    for name in ["a", "b", "c", "d"] {
-      let added = try scene.serialq("add", "-q", name, "--no-start", "read x <gate")
-      #expect(added.code == 0)
-    }
-    #expect(try scene.serialq("pause", "-q", "a").code == 0)
-    #expect(try scene.serialq("cancel", "-q", "c", "1").code == 0)
-    let started = try scene.serialq("start", "--all")
-    #expect(started.code == 0 && started.errorText.contains("queue a is paused"))
-    for name in ["b", "d"] { _ = try scene.waitForProcess(of: 1, in: name) }
-    for name in ["a", "c"] { #expect(try !RunnerLock.isHeld(scene.queueFolder(name))) }
-    for _ in 1...2 { try gate.open() }
-    for name in ["b", "d"] { try scene.waitForJob(1, in: name, .succeeded) }
-  }
-
   // Fails if one of the messages claims what another case did, or the runner lock is ignored.
   @Test("start leaves an active runner alone, and says what it did on a terminal", .needs(.script))
   func messages() throws {
