@@ -103,18 +103,6 @@ import Testing
     #expect(try reason() == ["failure", "1"])
   }
 
-  // Fails if a single id is not an array, or a range is printed as its ends.
-  @Test("add prints the ids")
-  func added() throws {
-    let one = try object(scene.serialq("add", "--no-start", "--json", "true"))
-    #expect(one["ids"] as? [Int] == [1] && one["queue"] as? String == "default")
-    let more = try object(
-      scene.serialq("add", "--no-start", "--json", "-f", "-") {
-        $0.input = Bytes("true\nfalse\ntrue\n")
-      })
-    #expect(more["ids"] as? [Int] == [2, 3, 4] && more["version"] as? Int == 1)
-  }
-
   // Fails if a byte is lost, or two texts become the same.
   @Test("text that is not UTF-8 is decoded by the rule in the manual")
   func anyBytes() throws {

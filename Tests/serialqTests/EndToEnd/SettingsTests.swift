@@ -2,72 +2,8 @@
 import TestSupport
 import Testing
 
-/// The settings of a queue: the shell for command lines, and the limit of logs.
+/// The limit of logs.
 @Suite final class SettingsTests: SceneSuite {
-  // Fails if a setting is not listed, or in another form than `set` takes.
-  @Test("set lists all settings in the form in which it takes them")
-  func list() throws {
-    #expect(
-      try scene.serialq("set").text == """
-        on-failure  continue
-        on-finish   ''
-        on-idle     ''
-        on-ask      ''
-        keep        all
-        shell       /bin/sh
-        log-limit   none
-        tty         off
-        launcher    ''
-
-        """)
-    let values = [
-      ["on-failure", "stop"], ["on-finish", "echo 'a b'"], ["on-idle", "true"],
-      ["on-ask", "./tell"], ["keep", "5"], ["shell", "/usr/bin/env"], ["log-limit", "10M"],
-      ["tty", "on"], ["launcher", "nice -n 5"],
-    ]
-    for words in values {
-      #expect(try scene.serialq(["set"] + words).code == 0)
-      let shown = try scene.serialq("set", words[0])
-      #expect(shown.code == 0 && shown.errors.isEmpty)
-      let isQuoted = words[1].contains(" ")
-      let quoted = "'\(words[1].replacing("'", with: "'\\''"))'\n"
-      #expect(shown.text == (isQuoted ? quoted : "\(words[1])\n"))
-    }
-    let table = try scene.serialq("set").text
-    // Read back by a shell, it sets the same.
-    let again = try Scene()
-    let script = table.split(separator: "\n").map { "serialq set \($0)\n" }.joined()
-    #expect(try again.script(script).code == 0)
-    #expect(try again.serialq("set").text == table)
-    // Compaction keeps them.
-    #expect(try scene.serialq("clean").code == 0)
-    #expect(try scene.serialq("set").text == table)
-  }
-
-  // Fails if the shell is that of the time of add, or a program and its arguments need one.
-  @Test("command lines run in the shell that is set when they start, and so do the hooks")
-  func shell() throws {
-    // Runs the line with /bin/sh, and records how it was called.
-    try writeProgram(
-      Bytes("#!/bin/sh\necho \"$1\" >>calls\nexec /bin/sh \"$@\"\n".utf8), to: scene.path("shell"))
-    try scene.add("echo one")
-    #expect(try scene.serialq("set", "shell", scene.path("shell").text).code == 0)
-    #expect(try scene.serialq("run").text == "one\n")
-    #expect(try content(scene.path("calls")) == Bytes("-c\n"))
-    #expect(try scene.serialq("run", "--", "echo", "two").text == "two\n")
-    #expect(try content(scene.path("calls")) == Bytes("-c\n"))
-    #expect(try scene.serialq("set", "on-finish", "echo hook >>hooked").code == 0)
-    #expect(try scene.serialq("run", "--", "true").code == 0)
-    #expect(try content(scene.path("calls")) == Bytes("-c\n-c\n"))
-    #expect(try content(scene.path("hooked")) == Bytes("hook\n"))
-    #expect(try scene.serialq("set", "on-finish", "").code == 0)
-    try FileSystem.remove(scene.path("shell"))
-    let gone = try scene.serialq("run", "echo three")
-    #expect(gone.code == 127 && gone.errorText.contains("/shell: not found"), "\(gone.errorText)")
-    #expect(try scene.serialq("set", "shell", "default").code == 0)
-    #expect(try scene.serialq("run", "echo four").text == "four\n")
-  }
-
   // Fails if the middle is kept, a line is cut, or a command shows another log than the others.
   @Test("a long log loses its middle when the job is over, and every command shows the rest")
   func logLimit() throws {

@@ -3,128 +3,8 @@ import SerialqQueue
 import TestSupport
 import Testing
 
-/// `wait` returns the correct code.
+/// `wait` when a runner is killed, and when a job would wait for itself.
 @Suite(.beside) final class WaitTests: SceneSuite {
-  // Fails if a code is translated, or an end without a code counts as success.
-  @Test("wait for one job exits as the job did")
-  func codes() throws {
-    try scene.add("true", "exit 3", "kill -9 $$", "/nowhere/x")
-    _ = try scene.serialq("add", "--no-start", "--timeout", "1", "sleep 100")
-    try scene.add("true")
-    #expect(try scene.serialq("cancel", "6").code == 0)
-    for (id, code) in [(1, 0), (2, 3), (3, 137), (4, 127), (5, 124), (6, 1)] {
-      #expect(try scene.serialq("wait", "\(id)").code == Int32(code), "job \(id)")
-    }
-    #expect(try scene.serialq("wait", "1", "2").code == 1)
-    #expect(try scene.serialq("wait", "1-3").code == 1)
-    #expect(try scene.serialq("wait", "1", "1").code == 0)
-    // What was asked decides: a range with one job left is not one job.
-    #expect(try scene.serialq("clean").code == 0)
-    #expect(try scene.serialq("wait", "1-2").code == 1)
-    #expect(try scene.serialq("wait", "2-2").code == 3)
-  }
-
-  // Fails if an earlier or an acknowledged failure counts wrongly.
-  @Test("wait for the queue reports open failures, whenever they occurred")
-  func openFailures() throws {
-    #expect(try scene.serialq("wait").code == 0)
-    _ = try scene.serialq("run", "exit 3")
-    let failed = try scene.serialq("wait")
-    #expect(failed.code == 1 && failed.errorText.contains("job 1 failed with exit code 3"))
-    #expect(failed.errorText.hasSuffix("\nMark as seen: serialq ack --all\n"))
-    #expect(!failed.errorText.contains("before this wait"))
-    try scene.add("exit 4")
-    let old = #/job 1 failed with exit code 3 after \d\.\ds, just now, before this wait: exit 3\n/#
-    // The job that makes this wait fail now is not one of those before.
-    let both = try scene.serialq("wait").errorText
-    #expect(both.contains(old))
-    #expect(both.contains(#/job 2 failed with exit code 4 after \d\.\ds: exit 4\n/#))
-    #expect(try scene.serialq("ack", "--all").code == 0)
-    #expect(try scene.serialq().text.contains(#/2 failed\.\nFinished just now, after \d\.\ds\.\n/#))
-    #expect(try scene.serialq("wait").code == 0)
-    #expect(try scene.serialq("retry", "1").code == 0)
-    #expect(try scene.serialq("wait").code == 1)
-    #expect(try scene.serialq("clean", "--failed").code == 0)
-    #expect(try scene.serialq("wait").code == 0)
-  }
-
-  // Fails if a skipped job counts as done: `wait && deploy` would deploy without it.
-  @Test("a skipped job is open until it is acknowledged, retried or removed")
-  func skipped() throws {
-    try scene.add("true")
-    func chain() throws {
-      #expect(try scene.serialq("add", "--no-start", "--if-ok", "[ -e fixed ]").code == 0)
-    }
-    try chain()
-    // No failure is open: only the skipped job makes the difference.
-    #expect(try scene.serialq("cancel", "1").code == 0)
-    #expect(try scene.states() == [.cancelled, .skipped])
-    let waited = try scene.serialq("wait")
-    #expect(waited.code == 1)
-    #expect(
-      waited.errorText.hasPrefix("serialq: job 2 was skipped because job 1 did not succeed"))
-    #expect(
-      waited.errorText.hasSuffix("\nSee why: serialq show 2\nMark as seen: serialq ack --all\n"),
-      "\(waited.errorText)")
-    let status = try scene.serialq().text
-    #expect(status.hasPrefix("Job 2: [ -e fixed ]\n  was skipped because job 1 did not succeed"))
-    #expect(status.contains("Mark as seen:  serialq ack 2\n"), "\(status)")
-    #expect(try scene.serialq("status", "--json").text.contains("\"openFailures\":1"))
-    #expect(try scene.serialq("clean").errorText.contains("kept 1 open job\n"))
-    #expect(try scene.serialq("ack", "2").code == 0)
-    expectRefusal(try scene.serialq("ack", "2"), "job 2: acknowledged before")
-    #expect(try scene.serialq("wait").code == 0)
-    #expect(try scene.serialq().text.hasPrefix("No job is running or waiting"))
-    // The acknowledgment survives a compaction, and ends with a retry.
-    #expect(try scene.serialq("clean", "--older-than", "1h").code == 0)
-    #expect(try scene.serialq("wait").code == 0)
-    try write([], to: scene.path("fixed"))
-    #expect(try scene.serialq("retry", "2").code == 0)
-    #expect(try scene.serialq("wait").code == 0)
-    #expect(try scene.states().last == .succeeded)
-  }
-
-  // Fails if older failures, or those of other jobs, count.
-  @Test("run with one command exits as that command did, whatever other jobs did")
-  func runCodes() throws {
-    let lines: [(String, Int32)] = [
-      ("exit 7", 7), ("kill -9 $$", 137), ("no-such-program", 127), ("true", 0),
-    ]
-    for (line, code) in lines {
-      #expect(try scene.serialq("run", "-c", line).code == code)
-    }
-    #expect(try scene.serialq("run", "--timeout", "1", "exec sleep 1000").code == 124)
-    #expect(try scene.serialq("run").code == 0)
-    try scene.add("exit 3")
-    #expect(try scene.serialq("run", "true").code == 0)
-    // A list of one command is a list.
-    #expect(try scene.serialq("run", "-f", "-") { $0.input = Bytes("exit 7\n") }.code == 1)
-    // Also if the job is already forgotten, or its failure pauses the queue.
-    #expect(try scene.serialq("set", "keep", "1").code == 0)
-    #expect(try scene.serialq("add", "--no-start", "true").code == 0)
-    #expect(try scene.serialq("run", "--first", "true").code == 0)
-    #expect(try scene.serialq("set", "on-failure", "stop").code == 0)
-    #expect(try scene.serialq("add", "--no-start", "true").code == 0)
-    #expect(try scene.serialq("run", "--first", "exit 8").code == 8)
-  }
-
-  // Fails if a run that skipped a job exits with 0, and reports nothing.
-  @Test("a run exits with 1 if a job was skipped")
-  func skippedInRun() throws {
-    try scene.add("kill -9 $$", "exit 3")
-    #expect(try scene.serialq("run").code == 1)
-    #expect(try scene.serialq("ack", "--all").code == 0)
-    #expect(try scene.serialq("add", "--no-start", "--if-ok", "true").code == 0)
-    let run = try scene.serialq("run")
-    #expect(run.code == 1)
-    #expect(
-      run.errorText == """
-        serialq: job 3 was skipped because job 2 did not succeed: true
-        serialq: 0 of 1 succeeded
-
-        """)
-  }
-
   // Fails if the runner's death is not detected: `wait` would block forever.
   @Test("a runner that is killed during a wait is detected, and another continues")
   func killedRunner() throws {
@@ -140,45 +20,6 @@ import Testing
     let outcome = try waiter.wait()
     #expect(outcome.code == 1 && outcome.errorText.contains("job 1 was interrupted"))
     #expect(try scene.states() == [.interrupted, .succeeded])
-  }
-
-  // Fails if `wait` starts failing runners again and again; if their messages are lost; or if jobs
-  // that cannot have a log are recorded as started, and so interrupted one after another.
-  @Test(
-    "a runner that cannot run jobs is reported with its message, and no job is lost",
-    arguments: ["log", "locks"])
-  func brokenRunner(part: String) throws {
-    try scene.add("echo 1 >>rec", "echo 2 >>rec")
-    let broken = try scene.queueFolder().path.appending(path: Bytes("\(part)/1".utf8))
-    #expect(try FileSystem.makeFolder(broken))
-    let outcome = try scene.serialq("wait")
-    let lines = outcome.errorText.split(separator: "\n")
-    let what = "serialq: queue default: its runner ends repeatedly; its log says: serialq: "
-    #expect(outcome.code == 125 && outcome.text == "" && lines.count == 2)
-    #expect(lines.first?.hasPrefix(what) == true, "\(outcome.errorText)")
-    #expect(lines.first?.contains("\(broken.text): it is not a regular file") == true)
-    #expect(lines.last == "Try it in the foreground: serialq run")
-    #expect(try scene.states() == [.waiting, .waiting])
-    try #require(broken.withCString { rmdir($0) } == 0)
-    #expect(try scene.serialq("wait").code == 0)
-    #expect(try content(scene.path("rec")).text == "1\n2\n")
-  }
-
-  // Fails if it waits for the running job first, which ends only after both calls have reported; or
-  // if the running job cannot be waited for.
-  @Test("wait in a paused queue fails at once for waiting jobs, and waits for running ones")
-  func paused() throws {
-    _ = try scene.serialq("add", "read x <gate; exit 3")
-    try scene.add("true")
-    _ = try scene.waitForProcess(of: 1)
-    #expect(try scene.serialq("pause").code == 0)
-    for words in [["wait"], ["wait", "1", "2"]] {
-      let outcome = try scene.serialq(words)
-      expectRefusal(outcome, "queue default: it is paused; jobs waiting: 1")
-    }
-    let waiter = try scene.start("wait", "1")
-    try gate.open()
-    #expect(try waiter.wait().code == 3)
   }
 
   // Fails if one of the calls waits: the job would never end, or would print its own log up to a
@@ -310,16 +151,4 @@ import Testing
       #expect(try scene.states("y") == [.succeeded, .succeeded])
     }
   #endif
-
-  // Fails if only the variables are checked: all processes that a job left behind inherit them.
-  @Test("a process that has a job's variables, but is not part of the job, can wait for it")
-  func strangersVariables() throws {
-    _ = try scene.serialq("add", "read x <gate")
-    _ = try scene.waitForProcess(of: 1)
-    let waited = try scene.serialq("wait", "--timeout", "1", "1") {
-      $0.environment += [Bytes("SERIALQ_JOB=1"), Bytes("SERIALQ_QUEUE=default")]
-    }
-    #expect(waited.code == 124 && waited.errorText.contains("gave up after"))
-    #expect(try scene.states() == [.running])
-  }
 }
