@@ -130,8 +130,14 @@ struct Transcript: CustomTestStringConvertible, Sendable {
     return rest.isEmpty ? lines : lines + ["\(rest)(no newline)"]
   }
 
+  /// The scenes of a file run beside each other: each finds its lines where the others moved them.
+  private static let updates = NSLock()
+
   /// Writes what was printed instead of what was expected; what varies in it becomes `…`.
   func update(with printed: [[String]]) throws {
+    Self.updates.lock()
+    defer { Self.updates.unlock() }
+    let steps = Self.transcripts(in: file).first { $0.title == title }?.steps ?? []
     var lines = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")
     for (step, printed) in zip(steps, printed).reversed() where !step.expects(printed) {
       let start = step.line + step.command.count { $0 == "\n" }
