@@ -29,7 +29,7 @@ struct TablesAreTested {
   )
   func cells(_ table: Table) throws {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
     let code = try files.filter { $0.hasSuffix("Examples.swift") }.map { file in
       let text = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
       return TablesAreTested.code(in: text)
