@@ -253,7 +253,7 @@ private struct Search {
       model.waiting.count
       <= (setting.hasWork || setting.hasTurns || setting.hasActors || setting.hasPlaces ? 2 : 3)
       && model.leaving.count <= 1 && line <= depth
-    // A closed order accepts no step: its states are those of an open one that becomes empty.
+    // A closed order accepts no step; those that it has leave as those of an open one.
     return isNear && isSmall && (setting.isFull || !model.isClosed || model.waiting.isEmpty)
   }
 }

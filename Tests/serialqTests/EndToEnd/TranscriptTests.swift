@@ -1,5 +1,6 @@
 import Foundation
 import SerialqSystem
+import TestSupport
 import Testing
 
 /// Commands and what they print: the files in `Transcripts`.
@@ -22,6 +23,22 @@ import Testing
     if Snapshot.areUpdated { try transcript.update(with: printed) }
   }
 
+  // Fails if a file, a scene or a command is not found: it would not be run.
+  @Test("every file has scenes with different titles, and every scene has commands")
+  func found() throws {
+    let files = try Transcript.files()
+    #expect(!files.isEmpty)
+    for file in files {
+      let scenes = try Transcript.scenes(in: file)
+      #expect(!scenes.isEmpty, "\(file.lastPathComponent)")
+      #expect(Set(scenes.map(\.title)).count == scenes.count, "\(file.lastPathComponent)")
+      for scene in scenes { #expect(!scene.steps.isEmpty, "\(scene.testDescription)") }
+      let commands = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+        .count { $0.hasPrefix("$ ") }
+      #expect(scenes.map(\.steps.count).reduce(0, +) == commands, "\(file.lastPathComponent)")
+    }
+  }
+
   // Fails if a difference goes unnoticed, or `…` matches more than it should.
   @Test(
     "… stands for any text of a line, and for any lines",
@@ -40,7 +57,7 @@ import Testing
 
 /// Commands in a scene of their own, and the lines that they are expected to print.
 struct Transcript: CustomTestStringConvertible, Sendable {
-  struct Step: Equatable {
+  struct Step {
     /// Its line in the file.
     var line = 0
     var command = ""
@@ -55,23 +72,23 @@ struct Transcript: CustomTestStringConvertible, Sendable {
 
   /// Those of all files; of those whose names begin with SERIALQ_TRANSCRIPTS, if that is set.
   static let all: [Transcript] = {
-    let folder = Snapshot.folder.deletingLastPathComponent().appendingPathComponent("Transcripts")
-    let files =
-      (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil))
-      ?? []
     let start = ProcessInfo.processInfo.environment["SERIALQ_TRANSCRIPTS"] ?? ""
-    return files.filter {
-      $0.lastPathComponent.hasPrefix(start) && $0.lastPathComponent != "README.md"
-    }
-    .sorted { $0.path < $1.path }.flatMap(transcripts)
+    let chosen = try? files().filter { $0.lastPathComponent.hasPrefix(start) }
+      .flatMap { try scenes(in: $0) }
+    return chosen ?? []
   }()
 
+  static func files() throws -> [URL] {
+    let folder = repository.appendingPathComponent("Tests/serialqTests/Transcripts")
+    return try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+      .filter { $0 != "README.md" }.map { folder.appendingPathComponent($0) }
+  }
+
   /// One for each heading of the second level, with all its console blocks.
-  private static func transcripts(in file: URL) -> [Transcript] {
+  static func scenes(in file: URL) throws -> [Transcript] {
     var found: [Transcript] = []
     var isInBlock = false
-    let lines = ((try? String(contentsOf: file, encoding: .utf8)) ?? "").components(
-      separatedBy: "\n")
+    let lines = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")
     for (number, line) in lines.enumerated() {
       if line.hasPrefix("```") {
         isInBlock = line == "```console"
@@ -122,10 +139,11 @@ struct Transcript: CustomTestStringConvertible, Sendable {
   }
 
   private func lines(_ text: String, in scene: Scene) -> [String] {
-    var lines = text.replacing(scene.spool.text, with: "$SERIALQ_DIR").replacing(
-      scene.work.text, with: "$HOME"
-    )
-    .components(separatedBy: "\n")
+    var lines = text.replacing(scene.spool.text, with: "$SERIALQ_DIR")
+      .replacing(scene.work.text, with: "$HOME")
+      // Not `…`, which would also match what stands after a duration.
+      .replacing(/\b\d+\.\ds\b/, with: "TIME")
+      .components(separatedBy: "\n")
     let rest = lines.removeLast()
     return rest.isEmpty ? lines : lines + ["\(rest)(no newline)"]
   }
@@ -137,14 +155,14 @@ struct Transcript: CustomTestStringConvertible, Sendable {
   func update(with printed: [[String]]) throws {
     Self.updates.lock()
     defer { Self.updates.unlock() }
-    let steps = Self.transcripts(in: file).first { $0.title == title }?.steps ?? []
+    let steps = try Self.scenes(in: file).first { $0.title == title }?.steps ?? []
     var lines = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")
     for (step, printed) in zip(steps, printed).reversed() where !step.expects(printed) {
       let start = step.line + step.command.count { $0 == "\n" }
       lines.replaceSubrange(
         start..<start + step.expected.count,
         with: printed.map {
-          $0.replacing(/\d+\.\ds|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d( UTC)?/, with: "…")
+          $0.replacing(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d( UTC)?/, with: "…")
         })
     }
     try Data(lines.joined(separator: "\n").utf8).write(to: file)

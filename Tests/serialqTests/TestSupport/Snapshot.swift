@@ -5,7 +5,7 @@ import Testing
 enum Snapshot {
   /// Whether they are written instead of compared.
   static let areUpdated = ProcessInfo.processInfo.environment["SERIALQ_UPDATE_SNAPSHOTS"] == "1"
-  static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+  private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().appendingPathComponent("Snapshots")
 
   static func check(_ text: String, against name: String) throws {
