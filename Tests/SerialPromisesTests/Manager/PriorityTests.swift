@@ -16,6 +16,24 @@ extension TaskPriority {
   fileprivate static let top = TaskPriority(rawValue: 33)
 }
 
+/// Suspends the calling task until it has at least this priority.
+///
+/// Does not poll: at a low priority that takes a processor as long as the tests of other suites keep the task that
+/// is to wait from its turn.
+private func isRaised(to priority: TaskPriority) async {
+  #if !OLDEST_SYSTEMS
+    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+      let gate = Gate()
+      await withTaskPriorityEscalationHandler {
+        // Read when the handler is there, so that a raise between the two is not lost.
+        if Task.currentPriority < priority { await gate.passed() }
+      } onPriorityEscalated: { _, now in
+        if now >= priority { gate.open() }
+      }
+    }
+  #endif
+}
+
 extension PromiseManager {
   /// Waits until a task with this priority waits.
   fileprivate func isAwaited(at priority: TaskPriority) async {
@@ -108,7 +126,7 @@ struct PriorityTests {
       try await Self.perform(work, on: manager) {
         log.append("\(Task.currentPriority < .top)")
         begun.open()
-        while Task.currentPriority < .top { await Task.yield() }
+        await isRaised(to: .top)
       }
     }
     await begun.passed()
@@ -127,7 +145,7 @@ struct PriorityTests {
     manager.pause()
     let low = Task.detached(priority: .background) {
       try await Self.perform(work == .laterTurn ? .code(.turn) : work, on: manager) {
-        while Task.currentPriority < .top { await Task.yield() }
+        await isRaised(to: .top)
       }
     }
     await manager.waiting(1)
@@ -146,7 +164,7 @@ struct PriorityTests {
       Task.detached(priority: .background) {
         try await keys[key].withTurn {
           begun[key].open()
-          while Task.currentPriority < .top { await Task.yield() }
+          await isRaised(to: .top)
           raised[key].open()
           await raised[1 - key].passed()
         }
@@ -160,16 +178,18 @@ struct PriorityTests {
   @Test(
     "the work of a promise is raised by a task that awaits its handle", arguments: [false, true])
   func handle(isRunning: Bool) async throws {
-    let (manager, begun, added) = (PromiseManager(), Gate(), Log<StepHandle>())
+    let (manager, begun, isAdded) = (PromiseManager(), Gate(), Gate())
+    let added = Log<StepHandle>()
     if !isRunning { manager.pause() }
     Task.detached(priority: .background) {
       let promise = Promise {
         begun.open()
-        while Task.currentPriority < .top { await Task.yield() }
+        await isRaised(to: .top)
       }
       added.append(manager.add(promise))
+      isAdded.open()
     }
-    while added.count == 0 { await Task.yield() }
+    await isAdded.passed()
     if isRunning { await begun.passed() }
     let handle = added.all[0]
     let high = Task.detached(priority: .top) { try await handle.outcome.get() }
@@ -188,9 +208,9 @@ struct PriorityTests {
     let low = Task.detached(priority: .background) {
       try await manager.withTurn {
         begun.open()
-        while Task.currentPriority < .utility { await Task.yield() }
+        await isRaised(to: .utility)
         waits.open()
-        while Task.currentPriority < .top { await Task.yield() }
+        await isRaised(to: .top)
       }
     }
     await begun.passed()
@@ -204,10 +224,11 @@ struct PriorityTests {
   // Fails if the work has the priority that its caller had when it added the step.
   @Test("a caller of run that is raised before it waits raises the work")
   func raisedBeforeItWaits() async throws {
-    let (manager, log) = (PromiseManager(), log)
+    let (manager, log, began) = (PromiseManager(), log, Gate())
     let low = Task.detached(priority: .background) {
       let call = AsyncCall(manager.order, name: nil, nil, nil) {
         log.append("\(Task.currentPriority == .top)")
+        began.open()
         return .value(())
       }
       let hasTurn = try call.enter(manager)
@@ -217,7 +238,8 @@ struct PriorityTests {
       }
       let _: Void = try outcome.get()
     }
-    while log.count == 0 { await Task.yield() }
+    // Not awaited, which would raise it.
+    await began.passed()
     try await low.value
     #expect(log.all == ["true"])
   }
@@ -229,7 +251,7 @@ struct PriorityTests {
     let lowest = Task.detached(priority: .background) {
       try await inner.withTurn {
         begun.open()
-        while Task.currentPriority < .top { await Task.yield() }
+        await isRaised(to: .top)
       }
     }
     await begun.passed()
@@ -296,18 +318,19 @@ struct PriorityTests {
   private func wasRaised(
     _ change: (PromiseManager, _ top: @escaping Body) async throws -> Void
   ) async throws -> Bool {
-    let (manager, raised) = (PromiseManager(), Log<Bool>())
+    let (manager, raised, began) = (PromiseManager(), Log<Bool>(), Gate())
     manager.pause()
     let low = Task.detached(priority: .background) {
       try await manager.withTurn("low", at: .last) {
         raised.append(Task.currentPriority > .background)
+        began.open()
       }
     }
     await manager.waiting(1)
     try await change(manager) {}
     manager.resume()
     // Not awaited, which would raise it.
-    while raised.count == 0 { await Task.yield() }
+    await began.passed()
     await manager.idle()
     try await low.value
     return raised.all[0]

@@ -45,12 +45,13 @@ import Testing
       "a task that a step's handler starts may wait for its own manager when `then` was called",
       arguments: [true, false], ["run", "turn", "idle", "nested run"])
     func afterThen(isCalledByTask: Bool, _ way: String) async {
-      let (reports, log, ended) = (Reports(), Log<String>(), Gate())
+      let (reports, log, began, ended) = (Reports(), Log<String>(), Gate(), Gate())
       let manager = PromiseManager(diagnostics: reports.place)
       onOwnThread {
         manager.add { then in
           if !isCalledByTask { then() }
           Task {
+            began.open()
             if isCalledByTask { then() }
             do {
               switch way {
@@ -62,6 +63,8 @@ import Testing
             } catch { log.append("\(error)") }
             ended.open()
           }
+          // Many tests can be in front of the task.
+          began.block()
           while !ended.isOpen, manager.waitingCount == 0,
             manager.order.withLock({ $0.line.waiters.isEmpty })
           {
