@@ -137,15 +137,15 @@ import Testing
 
 /// A clock that a test sets for individual programs: the date, not the monotonic clock.
 private struct ShiftedClock {
-  private let library: Bytes
+  private let preload: Bytes
   private let offset: Bytes
 
-  static let needs: Comment = "needs a serialq that is not linked statically: LD_PRELOAD"
+  static let needs: Comment = "needs LD_PRELOAD, which this system does not have"
 
   private static let shared = Result { try PreloadedLibrary("clock", code) }
 
   init(_ scene: Scene) throws {
-    library = try Self.shared.get().path
+    preload = try Self.shared.get().variable(in: scene)
     offset = scene.folder.path("offset")
     try set(0)
   }
@@ -160,7 +160,7 @@ private struct ShiftedClock {
 
   /// Makes a program use this clock.
   func change(_ launchOptions: inout LaunchOptions) {
-    launchOptions.prelude += "\nexport LD_PRELOAD='\(library.text)' TEST_CLOCK='\(offset.text)'"
+    launchOptions.prelude += "\nexport '\(preload.text)' TEST_CLOCK='\(offset.text)'"
   }
 
   static let isThere: Bool = {

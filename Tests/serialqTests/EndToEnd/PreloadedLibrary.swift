@@ -1,7 +1,7 @@
 import SerialqSystem
 import Testing
 
-/// A library that changes system calls of a program, which must be linked dynamically.
+/// A library that changes system calls of a program.
 struct PreloadedLibrary {
   let path: Bytes
 
@@ -14,6 +14,13 @@ struct PreloadedLibrary {
     let flags = "-shared -fPIC -O1 -Wall -Wextra -Werror"
     let built = try Scene().script("cc \(flags) -o '\(path.text)' '\(file.text)' -ldl")
     try #require(built.code == 0, "\(built.errorText)")
+  }
+
+  /// The variable that loads it into `serialq`, which becomes the program that was built with the tests: the
+  /// one under test may be linked statically, and would ignore it.
+  func variable(in scene: Scene) throws -> Bytes {
+    try scene.link(Scene.builtProgram)
+    return Bytes("LD_PRELOAD=") + path
   }
 
   /// Removed when the tests end: they share the libraries.

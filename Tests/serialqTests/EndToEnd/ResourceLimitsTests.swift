@@ -131,11 +131,8 @@ import Testing
       for line in ["echo one", "echo two"] {
         #expect(try scene.serialq(["add", "--no-start"] + options + [line]).code == 0)
       }
-      let run = try scene.start("run") {
-        $0.environment += [
-          Bytes("LD_PRELOAD=") + library.path, Bytes("SHORTAGE=") + scene.path("shortage"),
-        ]
-      }
+      let shortage = [try library.variable(in: scene), Bytes("SHORTAGE=") + scene.path("shortage")]
+      let run = try scene.start("run") { $0.environment += shortage }
       let reason = "Resource temporarily unavailable"
       try run.waitForErrors("serialq: cannot start job 1 yet: ")
       let wait = try scene.start("wait", "2").waitForErrors("serialq: cannot start job ")
@@ -225,11 +222,8 @@ import Testing
       kill(runner, SIGKILL)
       try scene.waitForNoRunner()
       try write([], to: scene.path("shortage"))
-      let run = try scene.start("run") {
-        $0.environment += [
-          Bytes("LD_PRELOAD=") + library.path, Bytes("SHORTAGE=") + scene.path("shortage"),
-        ]
-      }
+      let shortage = [try library.variable(in: scene), Bytes("SHORTAGE=") + scene.path("shortage")]
+      let run = try scene.start("run") { $0.environment += shortage }
       try run.waitForErrors("serialq cancel 1\nblind\nblind\nblind")
       #expect(try scene.states() == [.running, .waiting])
       try FileSystem.remove(scene.path("shortage"))

@@ -24,9 +24,15 @@ final class Scene {
     programs = folder.path("bin")
     files = folder.path("files")
     for path in [work, programs, files] { _ = try FileSystem.makeFolder(path) }
+    try link(Scene.program)
+  }
+
+  /// Makes this program the command `serialq` of the scene.
+  func link(_ program: Bytes?) throws {
     let program = try #require(
-      Scene.binary, "no binary beside the tests: build serialq, or set SERIALQ_BINARY")
+      program, "no binary beside the tests: build serialq, or set SERIALQ_BINARY")
     let link = programs.appending(path: Bytes("serialq"))
+    try FileSystem.remove(link)
     try #require(program.withCString { to in link.withCString { symlink(to, $0) } } == 0)
   }
 
@@ -47,10 +53,15 @@ final class Scene {
   }
 
   /// The program under test: SERIALQ_BINARY, else the one that was built with the tests.
-  private static let binary: Bytes? = {
+  private static let program: Bytes? = {
     if let given = ProcessInfo.processInfo.environment["SERIALQ_BINARY"], !given.isEmpty {
       return Bytes(URL(fileURLWithPath: given).path.utf8)
     }
+    return builtProgram
+  }()
+
+  /// The program that was built with the tests.
+  static let builtProgram: Bytes? = {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
     let products = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
     let path = products.appendingPathComponent("serialq").path

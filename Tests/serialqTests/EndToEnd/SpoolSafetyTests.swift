@@ -177,8 +177,9 @@ import Testing
           return next(path, mode);
         }
         """)
+      let preload = try library.variable(in: scene)
       let added = try scene.serialq("add", "--no-start", "--", "printf", "", "a\nb") {
-        $0.environment.append(Bytes("LD_PRELOAD=") + library.path)
+        $0.environment.append(preload)
       }
       #expect(added.text == "1\n", "\(added.errorText)")
       #expect(
