@@ -364,7 +364,7 @@ struct PromiseProgressTests {
     "a listener may be withdrawn while another thread reports progress", .shows(Promising.callbacks)
   )
   func withdrawn() async {
-    let fault = await faultInRounds(isLong ? 300 : 100 / ease) {
+    await inRounds(isLong ? 300 : 100 / ease) {
       let deferred = Deferred<Int>(diagnostics: .silent)
       let promises = (0..<20).map { _ in deferred.promise.map { $0 }.progressed { _ in } }
       return (deferred, promises)
@@ -377,6 +377,5 @@ struct PromiseProgressTests {
       deferred.tryFulfill(1)
       return isCanceled ? nil : "a promise was not canceled"
     }
-    #expect(fault == nil)
   }
 }

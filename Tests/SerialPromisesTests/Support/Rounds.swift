@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 
 @testable import SerialPromises
 
@@ -9,14 +10,15 @@ import TestSupport
 ///
 /// - Parameters:
 ///   - count: The number of rounds.
+///   - location: Where a fault is recorded.
 ///   - make: Makes the objects of a round.
 ///   - actions: What the threads do with them.
 ///   - fault: Called after all; what is wrong, or nil.
-/// - Returns: What was wrong in which round; nil if nothing was.
-func faultInRounds<Round: Sendable>(
-  _ count: Int, make: @escaping @Sendable () -> Round, _ actions: (@Sendable (Round) -> Void)...,
+func inRounds<Round: Sendable>(
+  _ count: Int, location: SourceLocation = #_sourceLocation,
+  make: @escaping @Sendable () -> Round, _ actions: (@Sendable (Round) -> Void)...,
   fault: @escaping @Sendable (Round) -> String?
-) async -> String? {
+) async {
   let (current, found, meeting) = (Log<Round>(), Log<String>(), Meeting(of: actions.count))
   let body: @Sendable (Int) -> Void = { [actions] thread in
     for number in 1...count {
@@ -37,7 +39,7 @@ func faultInRounds<Round: Sendable>(
     // One test at a time, because the threads need the processors.
     oneAtATime.withLock { _ in onThreads(actions.count, body) }
   }
-  return found.last
+  #expect(found.last == nil, sourceLocation: location)
 }
 
 /// Gives other threads time to get somewhere, where no event says that they have.
