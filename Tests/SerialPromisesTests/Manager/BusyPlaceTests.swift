@@ -12,8 +12,6 @@ struct BusyPlaceTests {
   /// Where the first step has to run.
   enum Place: CaseIterable, Sendable { case mainActor, actor, queue }
 
-  enum Removal: CaseIterable, Sendable { case cancel, cancelWaiting, cancelAll }
-
   // Fails if the claim stays with the step: `atRest` does not return, and the turn does not begin.
   @Test(
     "a manager whose only step is canceled on its way is at rest", .shows(Managing.onActor),
@@ -23,11 +21,7 @@ struct BusyPlaceTests {
     defer { busy.free() }
     let manager = busy.manager
     let step = busy.addStep(to: manager, log)
-    switch removal {
-    case .cancel: step.cancel()
-    case .cancelWaiting: manager.cancelWaiting()
-    case .cancelAll: manager.cancelAll()
-    }
+    removal.perform(on: manager) { step.cancel() }
     await manager.atRest()
     try await manager.withTurn { log.append("turn") }
     await manager.idle()
@@ -85,11 +79,7 @@ struct BusyPlaceTests {
       defer { busy.free() }
       first.call()
       #expect(manager.runningStep?.id == 2)
-      switch removal {
-      case .cancel: task.cancel()
-      case .cancelWaiting: manager.cancelWaiting()
-      case .cancelAll: manager.cancelAll()
-      }
+      removal.perform(on: manager) { task.cancel() }
       let other = manager.add(log.appending("other"))
       #expect(text(await other.outcome) == "succeeded")
       if call == .turn { busy.free() }
@@ -112,8 +102,7 @@ struct BusyPlaceTests {
     let busy = await Busy(.actor)
     defer { busy.free() }
     manager.resume()
-    await clock.waitForSleeper()
-    clock.advance(by: .seconds(5))
+    await clock.elapse(.seconds(5))
     while reports.all.isEmpty { await Task.yield() }
     let next = manager.add(log.appending("next"))
     #expect(text(next.state) == "waiting")

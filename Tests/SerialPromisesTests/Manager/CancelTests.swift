@@ -5,20 +5,6 @@ import Testing
 
 /// Handles, and cancellation with and without a grace period.
 struct CancelTests {
-  // Fails if a state is not recorded, or the id is not the number of the addition.
-  @Test("a handle has the id, name, state and outcome of its step", .shows(Managing.handles))
-  func handle() async {
-    let (manager, taken) = (PromiseManager(), Taken())
-    let first = manager.add(Step("one", taken.handler))
-    let second = manager.add { then in then(Failed()) }
-    #expect((first.id, first.name ?? "") == (1, "one"))
-    #expect((second.id, second.name) == (2, nil))
-    #expect([first, second].map { text($0.state) } == ["running", "waiting"])
-    taken.call()
-    #expect(text(await first.outcome) == "succeeded")
-    #expect(text(await second.outcome) == "failed Failed(number: 0)")
-  }
-
   // Fails if the running step is not notified, is notified twice, or ends without its `then`.
   @Test(
     "a running step that is canceled is notified once, and ends when it calls then",
@@ -52,8 +38,7 @@ struct CancelTests {
     let first = manager.add(Step("stubborn", taken.handler))
     let second = manager.add { then in then() }
     first.cancel(grace: .seconds(5), clock: clock)
-    await clock.slept.passed()
-    clock.advance(by: .seconds(4))
+    await clock.elapse(.seconds(4))
     #expect(text(first.state) == "running")
     clock.advance(by: .seconds(1))
     #expect(text(await first.outcome) == "cancelled")

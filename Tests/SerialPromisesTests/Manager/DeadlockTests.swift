@@ -126,24 +126,6 @@ struct DeadlockTests {
     try await holder.value
   }
 
-  // Hangs if the mark is lost while the step waits for its turn.
-  @Test(
-    "a nested step of a busy manager is marked as part of both steps", .shows(Managing.deadlock))
-  func nestedRunOfBusy() async throws {
-    let inner = PromiseManager()
-    let taken = inner.hold()
-    let task = Task {
-      try await manager.run("outer") {
-        try await inner.run {
-          _ = await #expect(throws: PromiseError.deadlock(step)) { try await manager.run {} }
-        }
-      }
-    }
-    await inner.waiting(1)
-    taken.call()
-    try await task.value
-  }
-
   enum Place: String, CaseIterable {
     case work, asyncMap, asyncThen, mainActor, finally, recover, returned, secondAttempt
     case laterAttempt, secondPulled, delayed, timeout
@@ -201,9 +183,10 @@ struct DeadlockTests {
     }
     let core = Locked<Core?>(nil)
     let isBound = Locked<[Bool]>([])
-    let clock = ObservedClock {
+    let clock = ClosureClock {
       let bound = core.withLock { $0 }?.withLock { $0.isBound } ?? false
       isBound.withLock { $0.append(bound) }
+      return .now
     }
     let promise = attempt.retry(1, delay: .nanoseconds(1), clock: clock)
     core.withLock { $0 = promise.core }
@@ -223,18 +206,4 @@ struct DeadlockTests {
       })
     #expect(text(await handle.outcome) == "succeeded")
   }
-}
-
-/// A clock that calls a function when a delay begins, and ends each sleep at once.
-private struct ObservedClock: Clock {
-  let begins: @Sendable () -> Void
-
-  var now: ContinuousClock.Instant {
-    begins()
-    return .now
-  }
-
-  var minimumResolution: Duration { .zero }
-
-  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {}
 }

@@ -20,32 +20,6 @@ struct RateTests {
     }
   }
 
-  /// Advances the clock once a task sleeps on it.
-  private func pass(_ seconds: Int) async {
-    await clock.waitForSleeper()
-    clock.advance(by: .seconds(seconds))
-  }
-
-  // Fails if the interval is not measured from the start of the Nth step before.
-  @Test(
-    "with a rate of N, a step begins no sooner than the interval after the Nth step before it")
-  func window() async {
-    let manager = manager
-    manager.add(step)
-    clock.advance(by: .seconds(3))
-    for _ in 1...4 { manager.add(step) }
-    #expect(began.all == [0, 3])
-    await pass(6)
-    #expect(began.all == [0, 3])
-    for (count, seconds) in [(3, 1), (4, 3), (5, 7)] {
-      await pass(seconds)
-      while began.count < count { await Task.yield() }
-    }
-    await manager.idle()
-    #expect(began.all == [0, 3, 10, 13, 20])
-    #expect(clock.sleepers == 0)
-  }
-
   // Fails if the clock is read again, after how long the wait is has been found.
   @Test("a step that waits for the rate is not late because time passes meanwhile")
   func looksOnce() async {
@@ -92,7 +66,7 @@ struct RateTests {
       await made.atRest()
     }
     #expect(manager != nil)
-    await pass(10)
+    await clock.elapse(.seconds(10))
     while manager != nil || order != nil { await Task.yield() }
     #expect(began.all == [0, 0, 10])
   }
@@ -103,14 +77,14 @@ struct RateTests {
   func pause() async {
     let manager = manager
     for _ in 1...3 { manager.add(step) }
-    await pass(4)
+    await clock.elapse(.seconds(4))
     manager.pause()
     #expect(clock.sleepers == 0)
     clock.advance(by: .seconds(2))
     manager.resume()
-    await pass(3)
+    await clock.elapse(.seconds(3))
     #expect(began.all == [0, 0])
-    await pass(1)
+    await clock.elapse(.seconds(1))
     await manager.idle()
     #expect(began.all == [0, 0, 10])
   }
@@ -131,15 +105,12 @@ struct RateTests {
     #expect(text(handle.state) == "cancelled")
   }
 
-  /// Ways to cancel the last waiting steps.
-  enum Drop: CaseIterable { case all, waiting, one }
-
   // Fails if waiters for idle are resumed only when the interval ends, or the wait retains the
   // manager.
   @Test(
     "canceling the steps that wait for the rate makes the manager idle at once",
-    arguments: Drop.allCases)
-  func cancel(_ drop: Drop) async throws {
+    arguments: Removal.allCases)
+  func cancel(_ removal: Removal) async throws {
     weak var manager: PromiseManager?
     do {
       let made = self.manager
@@ -149,18 +120,14 @@ struct RateTests {
       let waiter = Task { await made.idle() }
       await made.idleWaiting(1)
       await clock.waitForSleeper()
-      switch drop {
-      case .all: made.cancelAll()
-      case .waiting: made.cancelWaiting()
-      case .one: handle.cancel()
-      }
+      removal.perform(on: made) { handle.cancel() }
       await waiter.value
       try made.blockUntilIdle(timeout: .zero)
       #expect(clock.sleepers == 0)
       // A step added afterwards waits for the remaining time.
       made.add(step)
       #expect(began.all == [0, 0] && !made.isIdle)
-      await pass(10)
+      await clock.elapse(.seconds(10))
       await made.idle()
       #expect(began.all == [0, 0, 10])
     }
@@ -173,12 +140,18 @@ struct RateTests {
     "a step whose wait ended early is counted from the scheduled end of the wait",
     arguments: [true, false])
   func endedEarly(_ throwing: Bool) async {
-    let clock = ZeroClock(throwing: throwing)
+    let (start, deadlines) = (ContinuousClock.now, Log<Duration>())
+    let clock = ClosureClock {
+      start
+    } rest: { deadline in
+      deadlines.append(start.duration(to: deadline))
+      if throwing { throw Failed() }
+    }
     let manager = PromiseManager(rate: rate, clock: clock)
     for _ in 1...6 { manager.add(step) }
     await manager.idle()
     #expect(began.count == 6)
-    #expect(clock.deadlines.all == [10, 10, 20, 20].map { .seconds($0) })
+    #expect(deadlines.all == [10, 10, 20, 20].map { .seconds($0) })
   }
 
   // Fails if work is started outside the rate or on another queue, or its value is lost.
@@ -192,14 +165,14 @@ struct RateTests {
     let (clock, step) = (clock, step)
     let first = try await manager.run { clock.now.offset }
     let second = manager.enqueue { clock.now.offset }
-    await pass(10)
+    await clock.elapse(.seconds(10))
     #expect(try await second.value == .seconds(10))
     let third = Task { try await manager.run { clock.now.offset } }
-    await pass(10)
+    await clock.elapse(.seconds(10))
     #expect(try await third.value == .seconds(20))
     #expect(first == .zero)
     let handle = try await manager.addWhenRoom(nil, step.handler)
-    await pass(10)
+    await clock.elapse(.seconds(10))
     #expect(text(await handle.outcome) == "succeeded")
     #expect(began.all == [30])
   }
@@ -207,48 +180,21 @@ struct RateTests {
   // Hangs if the clock is read under the lock; fails if a manager without a rate reads it.
   @Test("the clock may use the manager, and is read only if needed")
   func clockOfUser() async {
-    let manager = Locked<PromiseManager?>(nil)
-    let asking = ReentrantClock(manager: manager)
+    let (used, reads) = (Locked<PromiseManager?>(nil), Log<Bool>())
+    let read = { @Sendable in
+      reads.append(used.withLock { $0 }?.isIdle ?? true)
+      return ContinuousClock.now
+    }
+    let asking = ClosureClock(read: read) { _ in _ = read() }
     let limited = PromiseManager(rate: rate, clock: asking)
-    manager.withLock { $0 = limited }
+    used.withLock { $0 = limited }
     for _ in 1...3 { limited.add(step) }
     await limited.idle()
-    #expect(asking.reads.count >= 3)
-    manager.withLock { $0 = nil }
-    let idle = ReentrantClock(manager: manager)
-    let plain = PromiseManager(clock: idle)
+    #expect(reads.removeAll().count >= 3)
+    used.withLock { $0 = nil }
+    let plain = PromiseManager(clock: asking)
     plain.add(step)
     await plain.idle()
-    #expect(idle.reads.count == 0)
-  }
-}
-
-/// A clock that stays at zero and ends each sleep at once.
-private struct ZeroClock: Clock {
-  let deadlines = Log<Duration>()
-  let throwing: Bool
-
-  var now: ManualClock.Instant { ManualClock.Instant() }
-  var minimumResolution: Duration { .zero }
-
-  func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws {
-    deadlines.append(deadline.offset)
-    if throwing { throw Failed() }
-  }
-}
-
-/// A clock that reads a manager's state on each call and never sleeps.
-private struct ReentrantClock: Clock {
-  let manager: Locked<PromiseManager?>
-  let reads = Log<Bool>()
-
-  var now: ContinuousClock.Instant {
-    reads.append(manager.withLock { $0 }?.isIdle ?? true)
-    return .now
-  }
-  var minimumResolution: Duration { .zero }
-
-  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-    _ = now
+    #expect(reads.count == 0)
   }
 }

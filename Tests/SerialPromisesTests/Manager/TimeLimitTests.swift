@@ -20,12 +20,6 @@ struct TimeLimitTests {
       diagnostics: reports.place)
   }
 
-  /// Waits until as many steps have a limit, and lets it pass.
-  private func exceed() async {
-    await clock.waitForSleeper()
-    clock.advance(by: limit)
-  }
-
   /// A step with a limit.
   enum Limited: CaseIterable, Sendable {
     case closure, ownLimit, whenRoom, handle, run, enqueue, turn, abandoningTurn
@@ -93,7 +87,7 @@ struct TimeLimitTests {
     }
     await code.begun.passed()
     let next = manager.add(log.appending("next"))
-    await exceed()
+    await clock.elapse(limit)
     if !limited.isTurn { #expect(await answer.value == late) }
     #expect(await eventually { reports.all == [.timedOut(step)] })
     // Ends no turn, and no step without the grace period.
@@ -123,7 +117,7 @@ struct TimeLimitTests {
     }
     await code.begun.passed()
     let next = manager.add(log.appending("next"))
-    await exceed()
+    await clock.elapse(limit)
     #expect(await answer.value == late)
     #expect(text(await next.outcome) == "succeeded")
     await manager.idle()
@@ -147,7 +141,7 @@ struct TimeLimitTests {
     }
     await begun.passed()
     let next = manager.add { then in then() }
-    await exceed()
+    await clock.elapse(limit)
     #expect(await answer.value == late)
     #expect(text(await next.outcome) == "succeeded")
     await manager.idle()
@@ -161,7 +155,7 @@ struct TimeLimitTests {
   func grace(_ isAll: Bool) async {
     let (manager, taken) = (manager(), Taken())
     let step = manager.add("slow", taken.handler)
-    await exceed()
+    await clock.elapse(limit)
     #expect(text(await step.outcome) == late)
     if isAll {
       manager.cancelAll(grace: .seconds(1), clock: clock)
@@ -170,8 +164,7 @@ struct TimeLimitTests {
     }
     let next = manager.add { then in then() }
     #expect(text(next.state) == "waiting")
-    await clock.waitForSleeper()
-    clock.advance(by: .seconds(1))
+    await clock.elapse(.seconds(1))
     #expect(text(await next.outcome) == "succeeded")
     #expect(text(step.state) == late)
     await manager.idle()
@@ -186,7 +179,7 @@ struct TimeLimitTests {
     let (manager, taken) = (manager(stops ? .stop : .cancelRest), Taken())
     let step = manager.add("slow", taken.handler)
     let next = manager.add { then in then() }
-    await exceed()
+    await clock.elapse(limit)
     #expect(text(await step.outcome) == late)
     let later = manager.add { then in then() }
     if stops {
@@ -208,8 +201,7 @@ struct TimeLimitTests {
   func eachStep() async {
     let (manager, first, second) = (manager(), Taken(), Taken())
     let handles = [manager.add(first.handler), manager.add(second.handler)]
-    await clock.waitForSleeper()
-    clock.advance(by: limit * 3 / 4)
+    await clock.elapse(limit * 3 / 4)
     first.call()
     while clock.sleepers != 1 || text(handles[1].state) != "running" { await Task.yield() }
     clock.advance(by: limit * 3 / 4)
@@ -227,7 +219,7 @@ struct TimeLimitTests {
     let manager = manager(abandoning: true)
     let deferred = Deferred<Int>(diagnostics: .silent)
     let handle = manager.add(deferred.promise)
-    await exceed()
+    await clock.elapse(limit)
     #expect(text(await handle.outcome) == late)
     if succeeds { deferred.fulfill(1) } else { deferred.fail(Failed()) }
     while reports.all.isEmpty { await Task.yield() }

@@ -92,33 +92,23 @@ struct StepTimeTests {
     #expect(reports.all == (isTooLate ? [.thenCalledLate(StepIdentity(id: 1, name: nil))] : []))
   }
 
-  /// The system clock, with gates that open when a task begins or ends a sleep.
-  private struct WatchedClock: Clock {
-    let began = Gate()
-    let ended = Gate()
-
-    var now: ContinuousClock.Instant { .now }
-    var minimumResolution: Duration { .zero }
-
-    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-      began.open()
-      defer { ended.open() }
-      try await ContinuousClock().sleep(until: deadline, tolerance: tolerance)
-    }
-  }
-
   // Traps if the duration is passed to the clock unchanged: the system clock overflows.
   @Test("a time beyond the range of any clock never elapses", arguments: [true, false])
   func longest(_ isStep: Bool) async {
-    let (manager, clock, taken) = (manager, WatchedClock(), Taken())
+    let (manager, taken, began, ended) = (manager, Taken(), Gate(), Gate())
+    let clock = ClosureClock(rest: { deadline in
+      began.open()
+      defer { ended.open() }
+      try await ContinuousClock().sleep(until: deadline)
+    })
     let longest = Duration.seconds(Int64.max)
     let handle =
       isStep
       ? manager.add(Step(nil, taken.handler).timeout(longest, clock: clock))
       : manager.add(Promise.value(1).delay(longest, clock: clock))
-    await clock.began.passed()
+    await began.passed()
     if isStep { taken.call() } else { handle.cancel() }
-    await clock.ended.passed()
+    await ended.passed()
     await manager.idle()
   }
 

@@ -6,6 +6,9 @@ import Testing
 
 /// Timers: their threads, their time, and the objects that they retain.
 struct TimerTests {
+  /// A clock that throws instead of sleeping.
+  private let clock = ClosureClock(rest: { _ in throw Failed(number: 7) })
+
   // Times out after a minute if a timer needs a thread of the cooperative pool: put the wait of
   // every clock into a task.
   @Test("timers fire while every thread of the cooperative pool is blocked")
@@ -71,7 +74,6 @@ struct TimerTests {
   // Hangs if a clock that throws counts as a canceled timer.
   @Test("a delay whose clock throws fails with the clock's error", .shows(Promising.time))
   func brokenDelay() async {
-    let clock = BrokenClock()
     let error = "failed Failed(number: 7)"
     #expect(await Promise.value(1, after: .seconds(1), clock: clock).outcome == error)
     #expect(await Promise.value(1).delay(.seconds(1), clock: clock).outcome == error)
@@ -82,7 +84,6 @@ struct TimerTests {
   // Hangs if a clock that throws counts as a canceled timer; fails if the step is not canceled.
   @Test("a time limit whose clock throws elapses, with the clock's error", .shows(Managing.timeout))
   func brokenLimit() async {
-    let clock = BrokenClock()
     let error = "failed Failed(number: 7)"
     let deferred = Deferred<Int>()
     #expect(await deferred.promise.timeout(.seconds(1), clock: clock).outcome == error)
@@ -115,15 +116,5 @@ struct TimerTests {
     }
     work()
     #expect(order == nil)
-  }
-}
-
-/// A clock that stands still, and throws instead of sleeping.
-private struct BrokenClock: Clock {
-  let now = ContinuousClock.now
-  var minimumResolution: Duration { .zero }
-
-  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-    throw Failed(number: 7)
   }
 }

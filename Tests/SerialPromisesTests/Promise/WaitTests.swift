@@ -80,8 +80,7 @@ struct WaitTests {
       let limited = later.timeout(.seconds(1), clock: clock)
       onOwnThread {
         Task {
-          await clock.slept.passed()
-          clock.advance(by: .seconds(1))
+          await clock.elapse(.seconds(1))
         }
       }
       do { return try limited.wait() } catch { return race }

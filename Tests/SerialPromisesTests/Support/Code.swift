@@ -34,6 +34,19 @@ enum Code: CaseIterable, Sendable {
   }
 }
 
+/// The ways to cancel waiting steps.
+enum Removal: CaseIterable, Sendable {
+  case cancel, cancelWaiting, cancelAll
+
+  func perform(on manager: PromiseManager, _ cancel: () -> Void) {
+    switch self {
+    case .cancel: cancel()
+    case .cancelWaiting: manager.cancelWaiting()
+    case .cancelAll: manager.cancelAll()
+    }
+  }
+}
+
 /// Code that has begun, and continues when a test says so.
 final class HeldCode: Sendable {
   let begun = Gate()
@@ -51,5 +64,14 @@ extension PromiseManager {
     let taken = Taken()
     add(taken.handler)
     return taken
+  }
+
+  /// Adds a step that runs until another one waits.
+  func holdUntilOneWaits() {
+    let first = hold()
+    Task {
+      await waiting(1)
+      first.call()
+    }
   }
 }

@@ -1,5 +1,20 @@
 @testable import SerialPromises
 
+/// A clock that calls functions to read the time, and to sleep.
+///
+/// By default, the system clock that ends each sleep at once.
+struct ClosureClock: Clock {
+  var read: @Sendable () -> ContinuousClock.Instant = { .now }
+  var rest: @Sendable (ContinuousClock.Instant) async throws -> Void = { _ in }
+
+  var now: ContinuousClock.Instant { read() }
+  var minimumResolution: Duration { .zero }
+
+  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+    try await rest(deadline)
+  }
+}
+
 /// A clock that advances only when a test says so.
 final class ManualClock: Clock, Sendable {
   struct Instant: InstantProtocol {
