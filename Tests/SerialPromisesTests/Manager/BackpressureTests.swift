@@ -93,33 +93,6 @@ struct BackpressureTests {
     #expect(Set(log.all) == ["a", "b", "room"] && log.all.first != "b")
   }
 
-  /// How the wait for room is canceled.
-  enum End: CaseIterable { case task, promise, all }
-
-  // Fails if the step of a canceled promise stays in the queue, or the promise of a canceled step
-  // stays pending.
-  @Test(
-    "a promise that waits for room is canceled with its step, and its cancellation cancels the step",
-    arguments: End.allCases)
-  func canceledPromise(_ end: End) async {
-    let (manager, log) = (PromiseManager(capacity: 1), Log<String>())
-    let taken = manager.hold()
-    manager.add { then in then() }
-    let promise = Promise { log.append("work") }
-    let adder = Task { try await manager.addWhenRoom(promise) }
-    await manager.waiting(2)
-    switch end {
-    case .task: adder.cancel()
-    case .promise: promise.cancel()
-    case .all: manager.cancelAll()
-    }
-    await #expect(throws: CancellationError.self) { try await adder.value }
-    #expect(await promise.outcome == "failed CancellationError()")
-    taken.call()
-    await manager.idle()
-    #expect(log.all.isEmpty)
-  }
-
   // Fails if a refusal cancels the promise; hangs if the promise waits for a turn that never comes.
   @Test("a promise that addWhenRoom refuses is unchanged")
   func refusedPromise() async throws {
@@ -144,31 +117,8 @@ struct BackpressureTests {
     #expect(try await first.value + second.value + third.value == 6)
   }
 
-  // Fails if a canceled step runs, or its place is given to a step beyond the capacity.
-  @Test(
-    "a caller that is canceled while it waits for room throws, and its step does not run",
-    .shows(Managing.capacity))
-  func canceledParked() async throws {
-    let (manager, log) = (PromiseManager(capacity: 1), Log<Int>())
-    let taken = manager.hold()
-    manager.add { then in then() }
-    var adders: [Task<Void, any Error>] = []
-    for number in 1...3 {
-      adders.append(Task { try await manager.addWhenRoom(log.appending(number)) })
-      await manager.waiting(number + 1)
-    }
-    adders[1].cancel()
-    await #expect(throws: CancellationError.self) { try await adders[1].value }
-    #expect(manager.order.withLock { $0.line.backpressure.parked } == 2)
-    taken.call()
-    try await adders[0].value
-    try await adders[2].value
-    await manager.idle()
-    #expect(log.all == [1, 3])
-  }
-
   // Fails if a closed manager accepts steps, drops those it has, or does not report that it is
-  // closed.
+  // closed; or if a refused step gets a segment.
   @Test("a closed manager refuses new steps and runs the ones it has", .shows(Managing.close))
   func close() async {
     let (reports, taken) = (Reports(), Taken())
@@ -178,8 +128,10 @@ struct BackpressureTests {
     #expect(!manager.isClosed)
     manager.close()
     #expect(manager.isClosed)
-    let refused = manager.add { _ in Issue.record("it ran") }
+    let refused = manager.add("late") { _ in Issue.record("it ran") }
     #expect(text(refused.state) == "failed \(PromiseError.closed)")
+    #expect(refused.record.segment == nil && refused.name == "late" && refused.id == 0)
+    #expect(!refused.move(to: .first))
     #expect(reports.all == [.refused(.closed)])
     await #expect(throws: PromiseError.closed) {
       try await manager.addWhenRoom { then in then() }

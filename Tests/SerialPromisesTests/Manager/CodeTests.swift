@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -50,7 +51,7 @@ struct CodeTests {
     #expect(reports.all.isEmpty && log.all.isEmpty)
   }
 
-  // Hangs if the mark of the code is missing.
+  // Hangs if the mark of the code is missing, or is lost while code waits for its turn in the other manager.
   @Test(
     "code that waits for its own manager gets an error, also through another manager",
     .shows(Managing.deadlock), arguments: Code.allCases, Code.allCases)
@@ -58,7 +59,9 @@ struct CodeTests {
     let (manager, other) = (PromiseManager(diagnostics: reports.place), PromiseManager())
     let step = StepIdentity(id: 1, name: code == .turn ? nil : "code")
     try await code.perform(on: manager) {
-      for outer in [nil, Code.turn, .run] {
+      let others: [(Code?, Bool)] = [(.turn, false), (.run, false), (.turn, true), (.run, true)]
+      for (outer, waits) in [(nil, false)] + others {
+        if waits { other.holdUntilOneWaits() }
         await #expect(throws: PromiseError.deadlock(step)) {
           guard let outer else { return try await inner.perform(on: manager) {} }
           try await outer.perform(on: other) { try await inner.perform(on: manager) {} }
@@ -77,7 +80,7 @@ struct CodeTests {
     [false, true])
   func context(_ code: Code, waits: Bool) async throws {
     let (manager, log) = (PromiseManager(), log)
-    let first = waits ? manager.hold() : nil
+    if waits { manager.holdUntilOneWaits() }
     let task = Task(priority: .utility) {
       try await Request.$id.withValue(1) {
         try await code.perform(on: manager) {
@@ -85,60 +88,58 @@ struct CodeTests {
         }
       }
     }
-    if waits { await manager.waiting(1) }
-    first?.call()
     // Not awaited before: it would get the priority of this task.
     while log.count < 1 { await Task.yield() }
     try await task.value
     #expect(log.all == ["1 true"])
   }
 
-  enum Removal: CaseIterable { case task, before, cancelAll, cancelWaiting, policy }
+  /// A caller that waits: for its turn, perhaps for a second at most, or for room.
+  enum Caller: CaseIterable {
+    case code(Code, Duration?), room
 
-  // Fails if the code runs, or its step stays in the queue.
+    static let allCases =
+      Code.ofCallers.flatMap { [code($0, nil), .code($0, .seconds(1))] } + [room]
+
+    var isForRoom: Bool { if case .room = self { true } else { false } }
+  }
+
+  enum Removal: CaseIterable { case task, before, beforeOnIdle, cancelAll, cancelWaiting, policy }
+
+  // Fails if the code runs, its step stays in the queue, or the caller throws that it gave up; if a cancellation
+  // before the call is found only while the task waits, which it does not do if the manager is idle.
   @Test(
-    "a turn, or the work of run, that is canceled while it waits never begins",
-    .shows(Managing.cancelWaiting), arguments: Removal.allCases, Code.ofCallers)
-  func cancelWaiting(_ removal: Removal, _ code: Code) async {
-    let manager = PromiseManager(onFailure: .cancelRest)
-    let (taken, log, gate) = (manager.hold(), log, Gate())
-    let task = Task {
-      if removal == .before { await gate.passed() }
-      try await code.perform(on: manager) { log.append("code") }
+    "code whose caller is canceled while it waits, or before, never begins",
+    .shows(Managing.cancelWaiting), arguments: Removal.allCases, Caller.allCases)
+  func cancelWaiting(_ removal: Removal, _ caller: Caller) async {
+    let manager = PromiseManager(
+      onFailure: .cancelRest, capacity: caller.isForRoom ? 1 : nil, clock: ManualClock())
+    let (taken, log, gate) = (Taken(), log, Gate())
+    let isBefore = removal == .before || removal == .beforeOnIdle
+    if removal != .beforeOnIdle {
+      manager.add(taken.handler)
+      if caller.isForRoom { manager.add { then in then() } }
     }
-    if removal != .before { await manager.waiting(1) }
+    let others = manager.waitingCount
+    let task = Task {
+      if isBefore { await gate.passed() }
+      switch caller {
+      case .code(let code, let limit):
+        try await code.perform(on: manager, waitingAtMost: limit) { log.append("code") }
+      case .room: try await manager.addWhenRoom(log.appending("code"))
+      }
+    }
+    if !isBefore { await manager.waiting(others + 1) }
     switch removal {
-    case .task, .before: task.cancel()
+    case .task, .before, .beforeOnIdle: task.cancel()
     case .cancelAll: manager.cancelAll()
     case .cancelWaiting: manager.cancelWaiting()
     case .policy: taken.call(Failed())
     }
     gate.open()
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(manager.waitingCount == 0)
+    #expect(manager.waitingCount == (isBefore || removal == .task ? others : 0))
     if removal != .policy { taken.call() }
-    await manager.idle()
-    #expect(log.all.isEmpty)
-  }
-
-  // Fails if a cancellation before the call is found only while the task waits, which it does not do
-  // if the manager is idle.
-  @Test(
-    "a canceled task adds no step, and takes no turn",
-    arguments: ["run", "turn", "room", "no room"])
-  func canceledBefore(_ way: String) async {
-    let (manager, taken, log) = (PromiseManager(capacity: 1), Taken(), log)
-    if way == "no room" { for _ in 1...2 { manager.add(taken.handler) } }
-    let task = canceledTask {
-      switch way {
-      case "run": try await manager.run { log.append("work") }
-      case "turn": try await manager.withTurn { log.append("work") }
-      default: try await manager.addWhenRoom(log.appending("work"))
-      }
-    }
-    await #expect(throws: CancellationError.self) { try await task.value }
-    if way == "no room" { manager.cancelAll() }
-    taken.call()
     await manager.idle()
     #expect(log.all.isEmpty)
   }
@@ -205,27 +206,63 @@ struct CodeTests {
     #expect(try await manager.run { 7 } == 7)
   }
 
-  // Hangs if a grace period that ends a step of `run` does not resume the caller. Fails if
-  // `AsyncCall.end` reports the late call, which is not misuse.
+  // Hangs if a grace period that ends a step does not resume the caller, or begin the next step. Fails if
+  // `AsyncCall.end` reports the late call, which is not misuse. That of a time limit with abandoning is in
+  // `TimeLimitTests`.
   @Test(
-    "run throws a cancellation if a grace period ends the step, and the late end is not reported")
-  func grace() async {
-    let code = HeldCode()
+    "a grace period ends a step before its code, whose caller is canceled, and whose end is not reported",
+    arguments: [Code.run, .enqueue, .promise, .link])
+  func grace(_ code: Code) async {
+    let held = HeldCode()
     let order = await {
       let (manager, clock) = (PromiseManager(diagnostics: reports.place), ManualClock())
-      let task = Task { try await manager.run { await code() } }
-      await code.begun.passed()
+      let task = Task { try await code.perform(on: manager) { await held() } }
+      await held.begun.passed()
       manager.cancelAll(grace: .seconds(1), clock: clock)
-      await clock.slept.passed()
-      clock.advance(by: .seconds(1))
+      await clock.elapse(.seconds(1))
       await #expect(throws: CancellationError.self) { try await task.value }
+      #expect(text(await manager.add { then in then() }.outcome) == "succeeded")
       return Watched(manager.order)
     }()
     #expect(!order.isGone)
-    code.proceed.open()
+    held.proceed.open()
     // The last `then` retains the order: when the order is released, the work has ended.
     while !order.isGone { await Task.yield() }
     #expect(reports.all.isEmpty)
+  }
+
+  /// How the work of the last step ends.
+  enum End: CaseIterable, Sendable { case onItsStack, later, failing, canceled }
+
+  // Fails if the step is over before its promise: settle it after the transition.
+  @Test(
+    "when a manager is idle, the promises of enqueued work are settled", arguments: End.allCases)
+  func settled(_ end: End) async {
+    struct Round: Sendable {
+      let manager = PromiseManager()
+      let promise: Promise<Int>
+      let isPending = Log<Bool>()
+
+      init(_ end: End) {
+        manager.pause()
+        promise = manager.enqueue {
+          if end == .later { await Task.yield() }
+          if end == .failing { throw Failed() }
+          return 1
+        }
+      }
+    }
+    await inRounds(isLong ? 50_000 : 1_000 / ease) {
+      Round(end)
+    } _: { round in
+      if end == .canceled { round.manager.cancelWaiting() } else { round.manager.resume() }
+    } _: { round in
+      while !round.manager.isIdle { sched_yield() }
+      if case .pending = round.promise.state { round.isPending.append(true) }
+    } fault: { round in
+      round.promise.catch { _ in }
+      return round.isPending.count > 0 ? "pending" : nil
+    }
   }
 }
 

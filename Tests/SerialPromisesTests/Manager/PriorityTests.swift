@@ -74,12 +74,8 @@ struct PriorityTests {
     case .code(.promise): manager.add(Promise<Void>(nil, body))
     case .code(let code): try await code.perform(on: manager, body)
     case .laterTurn:
-      let first = manager.hold()
-      async let waits: Void = manager.waiting(1)
-      async let turn: Void = manager.withTurn(body)
-      await waits
-      first.call()
-      try await turn
+      manager.holdUntilOneWaits()
+      try await manager.withTurn(body)
     case .childsTurn:
       async let turn: Void = manager.withTurn(body)
       try await turn
@@ -115,26 +111,36 @@ struct PriorityTests {
     }
   }
 
-  // Fails, and does not end, if the work of this kind is not raised by a task that waits in this way.
+  // Fails, and does not end, if the work of this kind is not raised by a task that waits in this way; or, for a
+  // turn, if a raise of the waiting task itself is not passed on.
   @Test(
-    "running work is raised by a task of a higher priority that waits", arguments: Work.allCases,
-    Wait.allCases)
+    "running work is raised by a task that waits at a higher priority, or is raised while it waits",
+    arguments: Work.allCases, Wait.allCases)
   func raises(work: Work, wait: Wait) async throws {
-    let keys = KeyedPromiseManagers<Int> { _ in PromiseManager(capacity: wait == .room ? 1 : nil) }
-    let (manager, begun, log) = (keys[1], Gate(), log)
-    let low = Task.detached(priority: .background) {
-      try await Self.perform(work, on: manager) {
-        log.append("\(Task.currentPriority < .top)")
-        begun.open()
-        await isRaised(to: .top)
+    for isRaisedLater in work == .code(.turn) ? [false, true] : [false] {
+      let keys = KeyedPromiseManagers<Int> { _ in
+        PromiseManager(capacity: wait == .room ? 1 : nil)
       }
+      let (manager, begun, waits, log) = (keys[1], Gate(), Gate(), log)
+      let low = Task.detached(priority: .background) {
+        try await Self.perform(work, on: manager) {
+          log.append("\(Task.currentPriority < .top)")
+          begun.open()
+          await isRaised(to: .utility)
+          waits.open()
+          await isRaised(to: .top)
+        }
+      }
+      await begun.passed()
+      let waiter = Task.detached(priority: isRaisedLater ? .utility : .top) {
+        try await Self.wait(wait, for: manager, keys)
+      }
+      await waits.passed()
+      try await Task.detached(priority: .top) { try await waiter.value }.value
+      try await low.value
+      await manager.idle()
+      #expect(log.removeAll() == ["true"])
     }
-    await begun.passed()
-    let high = Task.detached(priority: .top) { try await Self.wait(wait, for: manager, keys) }
-    try await high.value
-    try await low.value
-    await manager.idle()
-    #expect(log.all == ["true"])
   }
 
   // Fails, and does not end, if a step does not take over what waits behind it.
@@ -198,27 +204,6 @@ struct PriorityTests {
       manager.resume()
     }
     try await high.value
-  }
-
-  // Fails, and does not end, if a raise of the waiting task itself is not passed on.
-  @Test("a task that is raised while it waits raises the work", arguments: Wait.allCases)
-  func waitsAndIsRaised(wait: Wait) async throws {
-    let keys = KeyedPromiseManagers<Int> { _ in PromiseManager(capacity: wait == .room ? 1 : nil) }
-    let (manager, begun, waits) = (keys[1], Gate(), Gate())
-    let low = Task.detached(priority: .background) {
-      try await manager.withTurn {
-        begun.open()
-        await isRaised(to: .utility)
-        waits.open()
-        await isRaised(to: .top)
-      }
-    }
-    await begun.passed()
-    let middle = Task.detached(priority: .utility) { try await Self.wait(wait, for: manager, keys) }
-    await waits.passed()
-    let high = Task.detached(priority: .top) { try await middle.value }
-    try await high.value
-    try await low.value
   }
 
   // Fails if the work has the priority that its caller had when it added the step.

@@ -6,24 +6,6 @@ import Testing
 
 /// A promise that waits in a manager begins in its turn.
 struct PromiseTurnTests {
-  /// Ways to demand a promise's value.
-  enum Demand: String, CaseIterable, Sendable {
-    case start, await, wait, chain, when, race, relay, anotherManager
-
-    func make(_ promise: Promise<Int>) {
-      switch self {
-      case .start: promise.start()
-      case .await: Task { try await promise.value }
-      case .wait: DispatchQueue.global().async { _ = try? promise.wait() }
-      case .chain: promise.map { $0 + 1 }.start()
-      case .when: SerialPromises.when([promise, .value(1)]).start()
-      case .race: Promise.race([promise, promise]).start()
-      case .relay: promise.relay(to: Deferred<Int>())
-      case .anotherManager: PromiseManager().add(promise.map { $0 })
-      }
-    }
-  }
-
   // Fails if a demand begins a promise that waits in a manager: 2 then comes before 1.
   @Test(
     "a promise that waits in a manager begins in its turn, regardless of demand",
@@ -150,27 +132,22 @@ struct PromiseTurnTests {
     "a step that waits for a promise behind it in its own manager gets an error",
     .shows(Managing.deadlock))
   func deadlock() async throws {
-    let (manager, log) = (PromiseManager(), Log<String>())
-    let promise = Promise<Int> { 1 }
+    let (manager, promise, later) = (PromiseManager(), Promise<Int> { 1 }, Promise<Int> { 1 })
     let chain = promise.map { $0 + 1 }
-    manager.add { then in
+    let handle = manager.add("blocks") { then in
       manager.add(promise)
-      for promise in [promise, chain] {
-        do { _ = try promise.wait() } catch { log.append("\(error)") }
-      }
+      let error = PromiseError.deadlock(StepIdentity(id: 1, name: "blocks"))
+      for promise in [promise, chain] { #expect(throws: error) { try promise.wait() } }
       then()
     }
+    #expect(text(await handle.outcome) == "succeeded")
     #expect(try await promise.value == 1)
-    let later = Promise<Int> { 1 }
-    let error = await #expect(throws: PromiseError.self) {
-      try await manager.run {
+    await #expect(throws: PromiseError.deadlock(StepIdentity(id: 3, name: "awaits"))) {
+      try await manager.run("awaits") {
         manager.add(later)
         return try await when([later.map { $0 }, .value(1)]).value
       }
     }
-    #expect("\(error, default: "none")".contains("waits for its own manager"))
-    #expect(log.count == 2)
-    #expect(log.all.allSatisfy { $0.contains("waits for its own manager") })
     #expect(try await later.value == 1)
   }
 }
@@ -191,59 +168,81 @@ extension Promise {
 
 /// Promises that are canceled while their steps wait.
 struct CancelledPromiseTurnTests {
+  /// How a promise becomes a step that waits.
+  enum Kind: String, CaseIterable, Sendable {
+    case added, derived, enqueued, waitsForRoom
+
+    fileprivate var ways: [Way] {
+      switch self {
+      case .added, .derived: Way.allCases.filter { $0 != .task }
+      case .enqueued: [.promise, .cancelAll, .policy, .dissolve]
+      case .waitsForRoom: [.promise, .cancelAll, .policy, .task]
+      }
+    }
+  }
+
   /// Ways to cancel the promise.
   enum Way: String, CaseIterable, Sendable {
-    case handle, promise, derived, cancelAll, grace, policy, dissolve
+    case before, handle, promise, cancelAll, grace, policy, dissolve, task
   }
 
   // Fails if the promise stays pending, begins, keeps its place in the queue, or counts as a
-  // failure for the policy.
+  // failure for the policy; if a promise that has been canceled is added as a waiting step, or as a failure.
   @Test(
     "a promise canceled while it waits never begins, notifies its listeners, and is not a failure",
-    .shows(Managing.cancelledPromise), arguments: Way.allCases)
-  func waiting(_ way: Way) async {
-    let (log, taken, notified) = (Log<String>(), Taken(), Gate())
-    var manager: PromiseManager? = PromiseManager(
-      onFailure: way == .policy ? .cancelRest : .stop, diagnostics: .silent)
-    if way == .dissolve { manager?.pause() } else { manager?.add(taken.handler) }
-    let promise = Promise<Int> {
-      log.append("begun")
-      return 1
+    .shows(Managing.cancelledPromise), arguments: Kind.allCases)
+  func waiting(_ kind: Kind) async {
+    for way in kind.ways {
+      let (log, taken, notified) = (Log<String>(), Taken(), Gate())
+      let reports = Reports()
+      var manager: PromiseManager? = PromiseManager(
+        onFailure: way == .policy ? .cancelRest : .stop,
+        capacity: kind == .waitsForRoom ? 1 : nil, diagnostics: reports.place)
+      if way == .dissolve { manager?.pause() } else { manager?.add(taken.handler) }
+      let body = { @Sendable in
+        log.append("begun")
+        return 1
+      }
+      let promise = kind == .enqueued ? manager?.enqueue(body) ?? .value(0) : Promise(nil, body)
+      let step = kind == .derived ? promise.map { $0 } : promise
+      step.failed { error in
+        log.append("\(error)")
+        notified.open()
+      }
+      if way == .before { step.cancel() }
+      var (handle, adder) = (nil as StepHandle?, nil as Task<StepHandle?, any Error>?)
+      switch kind {
+      case .added, .derived: handle = manager?.add(step)
+      case .enqueued: break
+      case .waitsForRoom:
+        manager?.add { then in then() }
+        adder = Task { [manager] in try await manager?.addWhenRoom(step) }
+        await manager?.waiting(2)
+      }
+      let awaiting = Task { try await step.value }
+      switch way {
+      case .before: break
+      case .handle: handle?.cancel()
+      case .promise: step.cancel()
+      case .cancelAll: manager?.cancelAll()
+      case .grace: handle?.cancel(grace: .seconds(3600))
+      case .policy: taken.call(Failed())
+      case .dissolve: manager = nil
+      case .task: adder?.cancel()
+      }
+      if let adder { await #expect(throws: CancellationError.self) { try await adder.value } }
+      // Canceled at once, not when its turn comes.
+      #expect(handle.map { text($0.state) } ?? "cancelled" == "cancelled")
+      let isOtherLeft = kind == .waitsForRoom && (way == .promise || way == .task)
+      #expect(manager?.waitingCount ?? 0 == (isOtherLeft ? 1 : 0), "\(way)")
+      #expect(text(step.state) == "failed CancellationError()", "\(way)")
+      await notified.passed()
+      await #expect(throws: CancellationError.self) { try await awaiting.value }
+      taken.call()
+      await manager?.idle()
+      #expect(manager?.failure == nil)
+      #expect(log.all == ["CancellationError()"], "\(way)")
+      #expect(reports.all.isEmpty || way == .policy, "\(way)")
     }
-    let step = way == .derived ? promise.map { $0 } : promise
-    step.failed { error in
-      log.append("\(error)")
-      notified.open()
-    }
-    let handle = manager?.add(step)
-    let awaiting = Task { try await step.value }
-    switch way {
-    case .handle: handle?.cancel()
-    case .promise, .derived: step.cancel()
-    case .cancelAll: manager?.cancelAll()
-    case .grace: handle?.cancel(grace: .seconds(3600))
-    case .policy: taken.call(Failed())
-    case .dissolve: manager = nil
-    }
-    // Canceled at once, not when its turn comes.
-    #expect(handle.map { text($0.state) } == "cancelled")
-    #expect(manager?.waitingCount ?? 0 == 0)
-    #expect(text(step.state) == "failed CancellationError()")
-    await notified.passed()
-    await #expect(throws: CancellationError.self) { try await awaiting.value }
-    taken.call()
-    await manager?.idle()
-    #expect(manager?.failure == nil)
-    #expect(log.all == ["CancellationError()"])
-  }
-
-  // Fails if a promise that has been canceled is added as a waiting step, or as a failure.
-  @Test("a promise that was canceled before it is added is a canceled step")
-  func before() async {
-    let manager = PromiseManager(onFailure: .stop)
-    let promise = Promise<Int> { 1 }
-    promise.cancel()
-    #expect(text(await manager.add(promise).outcome) == "cancelled")
-    #expect(manager.failure == nil)
   }
 }

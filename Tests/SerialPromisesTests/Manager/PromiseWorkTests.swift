@@ -184,25 +184,6 @@ struct PromiseWorkTests {
     }
   }
 
-  // Fails if the end of the grace period does not end the step. That of a time limit with abandoning is in
-  // `TimeLimitTests`.
-  @Test("a grace period ends a step before its promise's work")
-  func grace() async {
-    let (work, clock) = (LateWork(), ManualClock())
-    let manager = PromiseManager(diagnostics: .silent)
-    let promise = promise(.task, work, clock)
-    let handle = manager.add(promise)
-    let next = manager.add(work.log.appending("next"))
-    await work.begun.passed()
-    handle.cancel(grace: .seconds(1), clock: clock)
-    await clock.waitForSleeper()
-    clock.advance(by: .seconds(1))
-    #expect(text(await next.outcome) == "succeeded")
-    #expect(work.log.all == ["next"])
-    work.released.open()
-    await promise.waitForHandlers()
-  }
-
   // Fails if an independent hot promise counts as work of the step that combined it, or if the next
   // step waits for a timer that lost a race.
   @Test("a hot promise or a timer that lost a race does not delay the next step")

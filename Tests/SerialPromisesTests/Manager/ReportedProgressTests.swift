@@ -97,7 +97,7 @@ struct ReportedProgressTests {
     #expect(chained.all.filter { $0 != 0.5 } == [0.25, 0.375, 1])
   }
 
-  // Fails if a report of the work in a turn counts for the work that contains it.
+  // Fails if a promise's work is not marked, or a report of the work in a turn counts for the work around it.
   @Test(
     "a report counts for the innermost work: of a turn in a promise's work",
     .shows(Progressing.work),
@@ -189,21 +189,26 @@ struct ReportedProgressTests {
     #expect(reports.all.isEmpty)
   }
 
-  // Fails if the canceled promise of `enqueue` changes, or its step no longer progresses.
-  @Test("canceled work that continues reports for its step")
-  func canceled() async throws {
+  // Fails if the canceled promise of `enqueue` changes, its step no longer progresses, its task is not canceled, or
+  // the next step runs at the same time.
+  @Test("canceled work that continues reports for its step, and the next one waits for it")
+  func canceled() async {
     let (manager, code, log) = (manager, HeldCode(), Log<Double>())
     let promise = manager.enqueue {
       reportProgress(0.25)
       await code()
       reportProgress(0.5)
-      log.append(manager.progress)
+      log.append(Task.isCancelled ? manager.progress : -1)
+    }
+    let next = manager.add { then in
+      log.append(2)
+      then()
     }
     await code.begun.passed()
-    #expect(promise.cancel())
+    #expect(promise.cancel() && text(promise.state) == "failed CancellationError()")
     code.proceed.open()
-    await manager.idle()
-    #expect(log.all == [0.5] && promise.progress == 0.25 && reports.all.isEmpty)
+    #expect(text(await next.outcome) == "succeeded")
+    #expect(log.all == [0.25, 2] && promise.progress == 0.25 && reports.all.isEmpty)
   }
 
   // Fails if code that is in no work, or whose handler is synchronous, reports for a step.
@@ -320,8 +325,7 @@ struct ReportedProgressTests {
     let (manager, taken) = (manager, Taken())
     let handle = manager.add(Step(nil, taken.handler).timeout(.seconds(1), clock: clock))
     _ = taken.with { $0.progress(0.5) }
-    await clock.waitForSleeper()
-    clock.advance(by: .seconds(1))
+    await clock.elapse(.seconds(1))
     #expect(await text(handle.outcome).hasPrefix("failed"))
     #expect(handle.progress == 0.5 && manager.progress == 0.5)
     taken.call()

@@ -67,16 +67,6 @@ struct RetentionTests {
     #expect(handles.allSatisfy { text($0.state) == "succeeded" })
   }
 
-  // Fails if a refused step gets a segment.
-  @Test("the handle of a refused step has no segment")
-  func refused() {
-    manager.close()
-    let handle = manager.add(Step("late") { then in then() })
-    #expect(handle.record.segment == nil && handle.name == "late" && handle.id == 0)
-    #expect(!handle.move(to: .first))
-    #expect(text(handle.state) == "failed \(PromiseError.closed)")
-  }
-
   // Fails if each dropped handle costs a record, or a record is reused while it is held.
   @Test("unnamed steps share a record as long as their handles are dropped")
   func sharedRecord() {

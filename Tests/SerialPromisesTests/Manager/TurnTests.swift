@@ -31,13 +31,7 @@ struct TurnTests {
   @MainActor
   func isolation(waits: Bool) async throws {
     let (manager, page) = (PromiseManager(), Page())
-    if waits {
-      let first = manager.hold()
-      Task {
-        await manager.waiting(1)
-        first.call()
-      }
-    }
+    if waits { manager.holdUntilOneWaits() }
     let same = try await manager.withTurn {
       MainActor.assertIsolated()
       await Task.yield()

@@ -82,7 +82,7 @@ struct OrderUnderTest {
     }
     return Observation(
       result: result, notified: notified.withLock { $0 }.sorted(),
-      published: published.removeAll().map(text),
+      published: published.removeAll().map { SerialPromisesTests.text($0) },
       phase: PhaseName(order.phase), running: order.runningStep?.id, stages: stages,
       waiting: order.waitingCount,
       parked: order.line.backpressure.parked, isIdle: order.isIdle, isPaused: order.isPaused,
@@ -260,15 +260,6 @@ struct OrderUnderTest {
     case .risen: "risen"
     case .unchanged: "unchanged"
     case .refused: "refused \(order.stepProgress)"
-    }
-  }
-
-  private func text(_ event: StepEvent) -> String {
-    switch event {
-    case .added(let step): "added \(step.id)"
-    case .started(let step): "started \(step.id)"
-    case .finished(let step, let outcome, _): "finished \(step.id) \(outcome.stage)"
-    case .idle: "idle"
     }
   }
 }

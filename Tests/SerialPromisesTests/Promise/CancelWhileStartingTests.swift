@@ -89,23 +89,4 @@ struct CancelWhileStartingTests {
       await ended.passed()
     }
   }
-
-  // Fails if the events end before the steps whose work is canceled: end them in
-  // `SerialOrder.invalidate`.
-  @Test("a paused manager that is released sends the cancellations of all its steps")
-  func released() async {
-    func make() -> AsyncStream<StepEvent> {
-      let manager = PromiseManager()
-      let events = manager.events()
-      manager.pause()
-      manager.add { then in then() }
-      manager.add(Promise { 1 })
-      return events
-    }
-    var cancelled: [Int] = []
-    for await event in make() {
-      if case .finished(let step, .cancelled, _) = event { cancelled.append(step.id) }
-    }
-    #expect(cancelled.sorted() == [1, 2])
-  }
 }

@@ -6,41 +6,29 @@ import Testing
 
 /// When the work of a promise begins.
 struct ColdAndHotTests {
-  /// Ways to demand a promise.
-  enum Demand: String, CaseIterable, Sendable {
-    case start, value, wait, manager, derived, adopted, callback
-
-    func make(_ promise: Promise<Int>) async {
-      switch self {
-      case .start: promise.start()
-      case .value: _ = try? await promise.value
-      case .wait: onThread { _ = try? promise.wait() }
-      case .manager:
-        let manager = PromiseManager()
-        manager.add(promise)
-        await manager.idle()
-      case .derived: promise.map { $0 }.map { $0 }.recover { _ in 0 }.start()
-      case .adopted: _ = await Promise.value(0).then { _ in promise }.outcome
-      case .callback: promise.fulfilled { _ in }.start()
-      }
-      await promise.waitForHandlers()
-    }
-  }
-
   private let begun = Log<Int>()
 
   /// A cold promise of 1, which notes that its work has begun.
-  private func cold() -> Promise<Int> {
-    Promise<Int>("cold", diagnostics: .silent) { [begun] resolve, _ in
+  private func cold(isAsynchronous: Bool = false) -> Promise<Int> {
+    guard isAsynchronous else {
+      return Promise("cold", diagnostics: .silent) { [begun] resolve, _ in
+        begun.append(1)
+        resolve(1)
+      }
+    }
+    return Promise("cold", diagnostics: .silent) { [begun] in
       begun.append(1)
-      resolve(1)
+      await Task.yield()
+      return 1
     }
   }
 
   // Fails if creating, naming, chaining or reading the state begins the work.
-  @Test("a cold promise does nothing until it is demanded", .shows(Promising.cold))
-  func idle() async {
-    let promise = cold()
+  @Test(
+    "a cold promise does nothing until it is demanded", .shows(Promising.cold),
+    arguments: [false, true])
+  func idle(isAsynchronous: Bool) async {
+    let promise = cold(isAsynchronous: isAsynchronous)
     _ = promise.map { $0 + 1 }.map { $0 }.finally {}
     promise.fulfilled { _ in }.failed { _ in }.progressed { _ in }
     #expect(text(promise.state) == "pending")
@@ -48,14 +36,18 @@ struct ColdAndHotTests {
     #expect(promise.progress == 0 && begun.count == 0)
   }
 
-  // Fails if one of the demands does not start the task, or starts it a second time.
+  // Hangs if one of the demands does not start the task; fails if it starts it a second time.
   @Test(
-    "a promise is started once, by anything that demands its value", .shows(Promising.cold),
-    arguments: Demand.allCases)
-  func started(_ demand: Demand) async {
-    let promise = cold()
+    "a promise is started once, by anything that demands its value",
+    .shows(Promising.cold, .awaiting), arguments: Demand.allCases, [false, true])
+  func started(_ demand: Demand, isAsynchronous: Bool) async {
+    let (promise, done) = (cold(isAsynchronous: isAsynchronous), Gate())
+    // Does not start it.
+    promise.fulfilled { _ in done.open() }
     for _ in 1...2 {
-      await demand.make(promise)
+      demand.make(promise)
+      await done.passed()
+      await promise.waitForHandlers()
       #expect(begun.count == 1 && text(promise.state) == "1")
     }
   }
@@ -83,27 +75,6 @@ struct ColdAndHotTests {
     #expect(begun.count == 0)
     #expect(await last.outcome == "20")
     #expect(begun.all == [1, 2])
-  }
-
-  // Fails if the asynchronous initializer is not cold, or loses its outcome.
-  @Test("asynchronous work is cold, runs once, and settles the promise", .shows(Promising.awaiting))
-  func asynchronous() async {
-    let log = Log<Int>()
-    let promise = Promise<Int> {
-      log.append(1)
-      await Task.yield()
-      return 3
-    }
-    await Promise.value(0).waitForHandlers()
-    #expect(log.count == 0)
-    #expect(await promise.outcome == "3")
-    #expect(await promise.outcome == "3")
-    #expect(log.count == 1)
-    let failing = Promise<Int> {
-      await Task.yield()
-      throw Failed(number: 4)
-    }
-    #expect(await failing.outcome == "failed Failed(number: 4)")
   }
 
   // Fails if asynchronous work leaves the actor of its closure.

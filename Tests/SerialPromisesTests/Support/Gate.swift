@@ -158,6 +158,15 @@ func text(_ state: StepHandle.State) -> String {
   }
 }
 
+func text(_ event: StepEvent) -> String {
+  switch event {
+  case .added(let step): "added \(step.id)"
+  case .started(let step): "started \(step.id)"
+  case .finished(let step, let outcome, _): "finished \(step.id) \(outcome.stage)"
+  case .idle: "idle"
+  }
+}
+
 extension PromiseManager {
   /// Like `waitUntilIdle`, for asynchronous tests of idle managers, where the call does not block.
   func blockUntilIdle(timeout: Duration? = nil) throws {

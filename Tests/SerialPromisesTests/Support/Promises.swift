@@ -30,6 +30,26 @@ enum Moment: String, CaseIterable, Sendable {
   }
 }
 
+/// Ways to demand a promise's value.
+enum Demand: String, CaseIterable, Sendable {
+  case start, await, wait, chain, adopted, callback, when, race, relay, manager
+
+  func make(_ promise: Promise<Int>) {
+    switch self {
+    case .start: promise.start()
+    case .await: Task { try await promise.value }
+    case .wait: DispatchQueue.global().async { _ = try? promise.wait() }
+    case .chain: promise.map { $0 }.map { $0 + 1 }.recover { _ in 0 }.start()
+    case .adopted: Promise.value(0).then { _ in promise }.start()
+    case .callback: promise.fulfilled { _ in }.start()
+    case .when: SerialPromises.when([promise, .value(1)]).start()
+    case .race: Promise.race([promise, promise]).start()
+    case .relay: promise.relay(to: Deferred<Int>())
+    case .manager: PromiseManager().add(promise.map { $0 })
+    }
+  }
+}
+
 extension Promise {
   /// A failed promise whose error may stay unhandled.
   static func silentFailure(_ error: any Error) -> Promise {
