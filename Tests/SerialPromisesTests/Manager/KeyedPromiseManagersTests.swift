@@ -8,25 +8,6 @@ import Testing
 struct KeyedPromiseManagersTests {
   private let log = Log<String>()
 
-  // Fails if keys share a manager, or a key has two.
-  @Test("steps of one key run one after another, and keys do not wait for each other")
-  func keys() async throws {
-    let (managers, log, gate) = (KeyedPromiseManagers<String>(), log, Gate())
-    async let first: Void = managers["one"].withTurn {
-      await gate.passed()
-      log.append("one")
-    }
-    await managers["one"].running()
-    async let second: Void = managers["one"].withTurn { log.append("again") }
-    await managers["one"].waiting(1)
-    try await managers["two"].withTurn { log.append("two") }
-    #expect(managers.waitingCount == 1)
-    #expect(Set(managers.keys).isSuperset(of: ["one"]))
-    gate.open()
-    _ = try await (first, second)
-    #expect(log.all == ["two", "one", "again"])
-  }
-
   // Fails if an entry outlives its manager.
   @Test("a million keys, used once each, leave nothing behind", .shows(Managing.keys))
   func manyKeys() async {
@@ -214,19 +195,7 @@ struct KeyedPromiseManagersTests {
     #expect(reports.all == [.deadlock(StepIdentity(id: 1, name: "own"))])
   }
 
-  // Hangs if `idle` waits for ever in a canceled task.
-  @Test("idle returns if its task is canceled")
-  func idleIsCanceled() async {
-    let managers = KeyedPromiseManagers<Int>()
-    let taken = managers[2].hold()
-    let idle = Task { await managers.idle() }
-    idle.cancel()
-    await idle.value
-    taken.call()
-    await managers.idle()
-  }
-
-  // Crashes if a wait is resumed twice; hangs if it never is.
+  // Crashes if a wait is resumed twice; hangs if it never is, or waits for ever in a canceled task.
   @Test(
     "a wait for all keys that is canceled while it begins, or while their steps end, returns once")
   func canceledMeanwhile() async {
@@ -285,12 +254,5 @@ struct KeyedPromiseManagersTests {
     while log.count == 0 { await Task.yield() }
     itself.withLock { $0 = nil }
     #expect(log.all == ["0"])
-  }
-}
-
-extension PromiseManager {
-  /// Returns when a step runs.
-  fileprivate func running() async {
-    while runningStep == nil { await Task.yield() }
   }
 }

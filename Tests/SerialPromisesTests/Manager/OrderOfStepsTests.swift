@@ -3,24 +3,8 @@ import Testing
 
 @testable import SerialPromises
 
-/// Steps run in the order of addition, one at a time.
+/// Steps run in the order of addition, one at a time, each until its `then`.
 struct OrderOfStepsTests {
-  // Fails if a step that is added while another runs, or by a handler, is placed first or run at
-  // once.
-  @Test("a step that a handler adds runs after all waiting steps", .shows(Managing.addedInside))
-  func addedFromHandler() {
-    let (manager, log) = (PromiseManager(), Log<String>())
-    manager.pause()
-    manager.add { then in
-      manager.add(log.appending("added"))
-      log.append("first")
-      then()
-    }
-    manager.add(log.appending("second"))
-    manager.resumeAndWait()
-    #expect(log.all == ["first", "second", "added"])
-  }
-
   // Fails if the next step does not wait for `handlerReturned`: the transition for `then` in the phase
   // `handling` hands out the claim, or the next step starts inside the handler.
   @Test(
@@ -72,5 +56,55 @@ struct OrderOfStepsTests {
     manager.resume()
     #expect(log.all == ["read", "run"])
     #expect(handle.name == nil)
+  }
+
+  // Fails if a second `then` takes effect, which would end the next step, or is not reported.
+  @Test(
+    "the first then takes effect; a second call is reported once and ignored",
+    .shows(Managing.thenOnce))
+  func twice() {
+    let (reports, taken, next) = (Reports(), Taken(), Taken())
+    let manager = PromiseManager(diagnostics: reports.place)
+    let first = manager.add(Step("first", taken.handler))
+    let second = manager.add(next.handler)
+    taken.call()
+    #expect(text(second.state) == "running")
+    taken.call(Failed())
+    #expect(text(first.state) == "succeeded")
+    #expect(text(second.state) == "running")
+    #expect(reports.all == [.thenCalledAgain(StepIdentity(id: 1, name: "first"))])
+    next.call()
+  }
+
+  // Fails if `Then` is a class: one token serves many steps, so code with a weak reference to it
+  // from one step could end another step.
+  @Test("then cannot be referenced without owning it")
+  func notWeakly() {
+    let type: Any.Type = Then.self
+    #expect(!(type is AnyObject.Type))
+  }
+
+  // Hangs if `deinit` of `then` does not notify the order; fails if it runs the next step inline.
+  @Test(
+    "a then that is dropped later fails the step, and the rest runs on another thread",
+    .shows(Managing.droppedThen))
+  func droppedLater() {
+    let (manager, taken, ran) = (PromiseManager(), Taken(), Gate())
+    let first = manager.add(taken.handler)
+    let (dropper, runner) = (Log<UInt>(), Log<UInt>())
+    manager.add { then in
+      runner.append(currentThread())
+      ran.open()
+      then()
+    }
+    onThread {
+      dropper.append(currentThread())
+      taken.drop()
+      // Not before: a new thread may get the identity of one that has ended.
+      ran.block()
+    }
+    #expect(runner.count == 1 && runner.all != dropper.all)
+    let error = PromiseError.abandoned(StepIdentity(id: 1, name: nil))
+    #expect(text(first.state) == "failed \(error)")
   }
 }

@@ -6,19 +6,23 @@ import Testing
 
 /// Pausing, resuming, and waiting for an idle manager.
 struct PauseAndIdleTests {
-  // Fails if `next` ignores the pause, or pausing ends the running step.
-  @Test("pause lets the running step end and starts no other", .shows(Managing.pause))
+  // Fails if `next` ignores the pause, or pausing ends the running step; if a state is not recorded, or the id is
+  // not the number of the addition.
+  @Test(
+    "pause lets the running step end and starts no other, as the handles of its steps show",
+    .shows(Managing.pause, .handles))
   func pause() {
     let (manager, taken) = (PromiseManager(), Taken())
-    let first = manager.add(taken.handler)
-    let second = manager.add { then in then() }
+    let steps = [manager.add("one", taken.handler), manager.add { then in then(Failed()) }]
+    #expect(steps.map(\.id) == [1, 2] && steps.map(\.name) == ["one", nil])
+    #expect(steps.map { text($0.state) } == ["running", "waiting"])
     manager.pause()
     manager.pause()
     #expect(manager.isPaused)
     taken.call()
-    #expect([first, second].map { text($0.state) } == ["succeeded", "waiting"])
+    #expect(steps.map { text($0.state) } == ["succeeded", "waiting"])
     manager.resume()
-    #expect(text(second.state) == "succeeded")
+    #expect(steps.map { text($0.state) } == ["succeeded", "failed Failed(number: 0)"])
     #expect(!manager.isPaused)
     manager.resume()
   }

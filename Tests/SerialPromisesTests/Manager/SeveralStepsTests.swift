@@ -36,20 +36,24 @@ struct SeveralStepsTests {
     for handle in handles { #expect(text(handle.state) == "succeeded") }
   }
 
-  // Fails if the first step begins before the others have entered.
-  @Test("the first step begins when all have entered, and finds what follows")
+  // Fails if the first step begins before the others have entered, or a step that a handler adds is placed
+  // first, or run at once.
+  @Test(
+    "the first step begins when all have entered, and what it adds runs after all waiting steps",
+    .shows(Managing.addedInside))
   func enteredBefore() async {
     let (manager, log) = (PromiseManager(), log)
     manager.add(contentsOf: [
       Step { [weak manager] then in
         log.append("\(manager?.waitingCount ?? 0) wait")
         manager?.add(log.appending("added inside"))
+        log.append("first")
         then()
       },
       Step(nil, log.appending("second")), Step(nil, log.appending("third")),
     ])
     await manager.idle()
-    #expect(log.all == ["2 wait", "second", "third", "added inside"])
+    #expect(log.all == ["2 wait", "first", "second", "third", "added inside"])
   }
 
   // Fails if a promise is not reserved for its turn before the first step runs.

@@ -24,27 +24,6 @@ struct StepsOnActorTests {
 
   private let log = Log<Int>()
 
-  // Fails if the step begins although it was canceled, or the queue stops, while the main actor is busy.
-  @MainActor
-  @Test("a step that is canceled or moved on the way to its actor does not begin there")
-  func onTheWay() async {
-    let (manager, log) = (PromiseManager(), log)
-    manager.pause()
-    let steps = (1...3).map { number in
-      manager.add("\(number)", at: .last) { @MainActor then in
-        log.append(number)
-        then()
-      }
-    }
-    // On another thread: all are on the way to this one, which is busy.
-    onThread { manager.resume() }
-    steps[0].cancel()
-    steps[2].move(to: .first)
-    await manager.idle()
-    #expect(log.all == [3, 2])
-    #expect(steps.map { text($0.state) } == ["cancelled", "succeeded", "succeeded"])
-  }
-
   // Stops the program if a step whose handler has returned counts as one that needs this thread.
   @MainActor
   @Test("waitUntilIdle on the main thread waits for a step of the main actor that ends elsewhere")
