@@ -83,14 +83,6 @@ struct ConcurrentlyTests {
     held.withLock { $0.removeAll() }
   }
 
-  // Overflows the stack if settled promises are pulled recursively.
-  @Test("many settled promises need constant stack", .shows(Promising.stack))
-  func many() async throws {
-    let count = isLong ? 100_000 : 20_000
-    let all = when((0..<count).lazy.map { Promise.value($0) }, concurrently: 2)
-    #expect(try await all.value.count == count)
-  }
-
   // Fails if a promise that the sequence returns during the cancellation is started; hangs if it is
   // not canceled.
   @Test("a promise that is pulled during the cancellation never begins, and is canceled")

@@ -56,19 +56,6 @@ struct WhenTests {
     #expect(outcomes.map { "\($0)" } == ["success(1)", failure, "success(3)"])
   }
 
-  // Fails if the other promises are canceled, or their failures are reported.
-  @Test("when one promise fails the others continue, and their failures are not reported")
-  func others() async {
-    let (reports, log) = (Reports(), Log<Int>())
-    let slow = Deferred<Int>("slow", diagnostics: reports.place)
-    slow.onCancel { log.append(1) }
-    let all = when([slow.promise, .failure(Failed())])
-    #expect(await all.outcome.contains("at 1"))
-    slow.fail(Failed(number: 2))
-    await slow.promise.waitForHandlers()
-    #expect(log.all.isEmpty && reports.all.isEmpty)
-  }
-
   // Fails if cold promises begin before they are demanded, or one at a time.
   @Test("cold promises are started together when the value is demanded")
   func cold() async throws {
@@ -84,20 +71,5 @@ struct WhenTests {
     let all = when(promises)
     #expect(log.all.isEmpty)
     #expect(try await all.value == [0, 1])
-  }
-
-  // Fails if a cancellation does not reach the promises, or reaches one with other dependents.
-  @Test("canceling it cancels the promises without other dependents")
-  func cancel() async {
-    let log = Log<Int>()
-    let deferreds = pending(2)
-    for (index, deferred) in deferreds.enumerated() { deferred.onCancel { log.append(index) } }
-    let demanded = deferreds[1].promise.map { $0 }
-    let all = when(deferreds.map(\.promise))
-    #expect(all.cancel())
-    #expect(log.all == [0])
-    deferreds[1].fulfill(5)
-    #expect(await demanded.outcome == "5")
-    #expect(await all.outcome == "failed CancellationError()")
   }
 }

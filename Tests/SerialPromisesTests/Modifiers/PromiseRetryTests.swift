@@ -90,20 +90,6 @@ struct PromiseRetryTests {
     #expect(reports.all == [.cannotRetry(deferred.promise.core.origin.identity)])
   }
 
-  // Overflows the stack if attempts are recursive; runs out of memory if they accumulate.
-  @Test("many attempts need constant stack")
-  func many() async {
-    let (log, count) = (Locked(0), isLong ? 100_000 : 5_000)
-    let page = Promise<Int> {
-      try log.withLock { made in
-        made += 1
-        if made < count { throw Failed() }
-        return made
-      }
-    }.retry(count)
-    #expect(await page.outcome == "\(count)")
-  }
-
   // Fails if the condition or the growth of the delay is ignored.
   @Test("a retry waits as its backoff says, and not after an error that it does not accept")
   func policy() {

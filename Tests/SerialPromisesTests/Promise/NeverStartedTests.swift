@@ -120,19 +120,6 @@ struct NeverStartedTests {
     let text = message(ends)
     #expect(text.contains("was never started, so its handlers never run"))
   }
-
-  // Fails if a promise that never settles accumulates its combinations.
-  @Test("a dropped combination without handlers is released", .shows(Promising.noLeaks))
-  func released() async {
-    let never = Deferred<Int>(diagnostics: .silent)
-    let gone = {
-      let race = Promise.race([never.promise, cold()]).map { $0 }
-      let all = when(never.promise, cold()).map { $0.0 }
-      return [Watched(race.core), Watched(all.core)]
-    }()
-    #expect(gone.map(\.isGone) == [true, true])
-    withExtendedLifetime(never) {}
-  }
 }
 
 extension Gate {

@@ -57,34 +57,41 @@ struct PromiseCancelTests {
     #expect(log.all == ["CancellationError()"])
   }
 
-  // Fails if canceling the end of a chain does not reach its beginning.
-  @Test(
-    "canceling a derived promise cancels a source without other dependents",
-    .shows(Promising.derived))
-  func derived() async {
-    let log = Log<String>()
-    let deferred = cancellable { log.append("stop") }
-    let derived = deferred.promise.map { $0 }.map { $0 }.recover { _ in 9 }
-    #expect(derived.cancel())
-    #expect(log.all == ["stop"])
-    #expect(text(deferred.promise.state) == isCanceled)
-    #expect(await derived.outcome == isCanceled)
-  }
+  /// A promise that depends on another.
+  enum Dependent: CaseIterable { case links, adopted, combined }
 
-  // Fails if a dependent is ignored, or a dependent that was canceled still counts.
+  // Fails if canceling the end of a chain does not reach its beginning, the promise that a handler returned, or an
+  // input; if a dependent is ignored, or one that was canceled still counts.
   @Test(
-    "canceling ignores a source with other dependents until they are canceled too",
-    .shows(Promising.derived))
-  func shared() async {
-    let log = Log<String>()
-    let deferred = cancellable { log.append("stop") }
-    let (one, other) = (deferred.promise.map { $0 }, deferred.promise.map { $0 })
-    #expect(one.cancel())
-    #expect(text(deferred.promise.state) == "pending")
-    #expect(text(other.state) == "pending")
-    #expect(log.count == 0)
-    #expect(other.cancel())
+    "canceling a derived promise cancels a source whose other dependents, if any, are canceled too",
+    .shows(Promising.derived), arguments: Dependent.allCases, [false, true])
+  func derived(_ dependent: Dependent, isShared: Bool) async {
+    let (log, begun) = (Log<String>(), Gate())
+    let deferreds = [cancellable { log.append("stop") }, cancellable()]
+    defer { withExtendedLifetime(deferreds) {} }
+    let source = deferreds[0].promise
+    let other = isShared ? source.map { $0 } : nil
+    let derived =
+      switch dependent {
+      case .links: source.map { $0 }.map { $0 }.recover { _ in 9 }
+      case .adopted:
+        Promise.value(1).then { _ in
+          defer { begun.open() }
+          return source
+        }
+      case .combined: when(deferreds.map(\.promise)).map { $0[0] }
+      }
+    if dependent == .adopted { await begun.passed() }
+    await Promise.value(0).waitForHandlers()
+    #expect(derived.cancel())
+    #expect(await derived.outcome == isCanceled)
+    if let other {
+      #expect(log.all.isEmpty)
+      #expect([source, other].map { text($0.state) } == ["pending", "pending"])
+      #expect(other.cancel())
+    }
     #expect(log.all == ["stop"])
+    #expect(text(source.state) == isCanceled)
   }
 
   // Fails if a source that cannot be canceled makes its dependents uncancelable.
@@ -98,22 +105,6 @@ struct PromiseCancelTests {
     #expect(log.count == 0, "a canceled handler is not called")
     #expect(await derived.outcome == isCanceled)
     #expect(text(deferred.promise.state) == "1")
-  }
-
-  // Fails if the promise that a handler returned is not canceled with its adopter.
-  @Test("canceling a promise cancels the one that it was resolved with")
-  func adopted() async {
-    let (log, begun) = (Log<String>(), Gate())
-    let inner = cancellable { log.append("stop") }
-    let outer = Promise.value(1).then { _ in
-      defer { begun.open() }
-      return inner.promise
-    }
-    await begun.passed()
-    await Promise.value(0).waitForHandlers()
-    #expect(outer.cancel())
-    #expect(text(inner.promise.state) == isCanceled)
-    #expect(log.all == ["stop"])
   }
 
   // Fails if a cancellation between the resolution and the wait is lost.

@@ -294,38 +294,33 @@ struct PromiseProgressTests {
     #expect(last.progress == 0.25 && source.progress == 0.25)
   }
 
-  // Fails if the promise is withdrawn from its source before its progress is known.
-  @Test("a promise that times out keeps its progress, without a listener as well")
-  func timedOut() async {
-    let (work, clock) = (deferred(), ManualClock())
-    let promise = work.promise.timeout(.seconds(1), clock: clock).start()
-    work.progress(0.5)
-    await clock.elapse(.seconds(1))
+  /// Why a promise fails while its source continues, or is done.
+  enum Failure: CaseIterable { case timeout, canceledStep, cycle }
+
+  // Fails if the promise is withdrawn from its source before its progress is known; if the end of a step that has
+  // not begun settles the result of `serially` before that; or if a link's part, which is done, counts no longer
+  // when the promise that it returned cannot be waited for.
+  @Test(
+    "a promise that fails, without a listener as well, keeps its progress",
+    arguments: Failure.allCases)
+  func failed(_ failure: Failure) async {
+    let (work, clock, outer) = (deferred(), ManualClock(), Locked<Promise<Int>?>(nil))
+    let manager = PromiseManager(diagnostics: reports.place)
+    manager.pause()
+    if failure == .canceledStep { work.onCancel {} }
+    let promise =
+      switch failure {
+      case .timeout: work.promise.timeout(.seconds(1), clock: clock).start()
+      case .canceledStep: manager.serially([work.promise]).map { $0[0] }
+      case .cycle: work.promise.then { _ in outer.withLock { $0 } ?? .value(1) }
+      }
+    outer.withLock { $0 = promise }
+    if failure == .cycle { work.fulfill(1) } else { work.progress(0.5) }
+    if failure == .timeout { await clock.elapse(.seconds(1)) }
+    manager.cancelAll()
     await promise.waitForHandlers()
     #expect(await promise.outcome.hasPrefix("failed") && promise.progress == 0.5)
-  }
-
-  // Fails if the end of a step that has not begun settles the result before its progress is known.
-  @Test("a result of serially whose step is canceled while it waits keeps its progress")
-  func serially() async {
-    let (manager, work) = (PromiseManager(diagnostics: reports.place), deferred())
-    work.onCancel {}
-    work.progress(0.5)
-    manager.pause()
-    let all = manager.serially([work.promise])
-    manager.cancelAll()
-    #expect(await all.outcome.hasPrefix("failed") && all.progress == 0.5)
-  }
-
-  // Fails if the link's part, which is done, counts no longer when the promise that it returned cannot be waited for.
-  @Test("a promise that fails because of a cycle keeps its progress")
-  func cycle() async {
-    let work = deferred()
-    let cycle = Locked<Promise<Int>?>(nil)
-    let promise = work.promise.then { _ in cycle.withLock { $0 } ?? .value(1) }
-    cycle.withLock { $0 = promise }
-    work.fulfill(1)
-    #expect(await promise.outcome.hasPrefix("failed") && promise.progress == 0.5)
+    outer.withLock { $0 = nil }
   }
 
   // Fails if the progress of a source counts as that of the promise that the handler returned.

@@ -71,53 +71,28 @@ struct PromiseStepTests {
     withExtendedLifetime(taken) {}
   }
 
-  // Traps if the next step runs while the handlers of the preceding promise are being called: a
-  // handler that it attaches to that promise then comes after it.
-  @Test("the step after a promise may wait for a promise derived from that promise")
-  func waitInNextStep() async {
-    let (manager, log, deferred) = (PromiseManager(), Log<Int>(), Deferred<Int>())
-    manager.add(deferred.promise)
-    let next = manager.add { then in
-      do {
-        log.append(try deferred.promise.map { $0 + 1 }.wait())
-        then()
-      } catch { then(error) }
-    }
-    deferred.fulfill(1)
-    #expect(text(await next.outcome) == "succeeded")
-    #expect(log.all == [2])
-  }
+  /// What the step after that of a promise waits for.
+  enum Handler: CaseIterable { case before, inside, derived }
 
   // Hangs if the next step runs in the turn of the promise's handlers, which then wait for it: the
-  // handlers that it makes runnable, or those that were attached after the step.
-  @Test("the step after a promise does not delay the promise's handlers", arguments: [false, true])
-  func blockInNextStep(attachesBefore: Bool) async {
+  // handlers that it makes runnable, or those that were attached after the step. Traps if it runs while they
+  // are being called: a handler that it attaches to that promise then comes after it.
+  @Test(
+    "the step after a promise does not delay the promise's handlers, and may wait for them",
+    arguments: Handler.allCases)
+  func waitInNextStep(_ handler: Handler) async {
     let (manager, deferred, notified) = (PromiseManager(), Deferred<Int>(), Gate())
     manager.add(deferred.promise)
     let next = manager.add { then in
-      if !attachesBefore { Promise.value(5).fulfilled { _ in notified.open() } }
+      if handler == .inside { Promise.value(5).fulfilled { _ in notified.open() } }
+      if handler == .derived {
+        #expect(throws: Never.self) { try deferred.promise.map { _ in notified.open() }.wait() }
+      }
       notified.block()
       then()
     }
-    if attachesBefore { deferred.promise.fulfilled { _ in notified.open() } }
+    if handler == .before { deferred.promise.fulfilled { _ in notified.open() } }
     deferred.fulfill(1)
     #expect(text(await next.outcome) == "succeeded")
-  }
-
-  // Overflows the stack if the end of a promise's step runs the next one on its stack.
-  @Test("many promises, settled at once, are steps with constant stack")
-  func many() async {
-    let (manager, log) = (PromiseManager(), Log<Int>())
-    manager.pause()
-    for number in 0..<(isLong ? 100_000 : 5_000) {
-      manager.add(
-        Promise<Int> { resolve, _ in
-          log.append(number)
-          resolve(number)
-        })
-    }
-    manager.resume()
-    await manager.idle()
-    #expect(log.all == Array(0..<log.count) && log.count >= 5_000)
   }
 }

@@ -7,17 +7,6 @@ import Testing
 struct WorkProgressTests {
   private let reports = Reports()
 
-  // Fails if the work's task is not marked.
-  @Test("asynchronous work reports the progress of its promise", .shows(Progressing.work))
-  func root() async {
-    let promise = Promise {
-      for fraction in [0.25, 0.5] { reportProgress(fraction) }
-    }
-    let log = promise.recordedProgress()
-    await promise.waitForHandlers()
-    log.expect([0.25, 0.5, 1])
-  }
-
   // Fails, or does not end, if a link has not the share of its depth, or starts below its source's.
   @Test("each asynchronous link of a chain reports its share", .shows(Progressing.work))
   func chain() async {

@@ -108,4 +108,49 @@ struct PromiseRaceTests {
       }
     }
   }
+
+  // Fails if two threads settle the combination, a value is lost, or a handler runs twice.
+  @Test(
+    "combinations whose promises are settled by 8 threads settle once, with the right result",
+    .shows(Promising.when))
+  func combining() {
+    tally(rounds)
+    for _ in 0..<rounds {
+      let deferreds = (0..<8).map { _ in Deferred<Int>(diagnostics: .silent) }
+      let promises = deferreds.map(\.promise)
+      let (ends, done) = (Log<String>(), DispatchSemaphore(value: 0))
+      let end: @Sendable (String) -> Void = {
+        ends.append($0)
+        done.signal()
+      }
+      when(promises).fulfilled { end("all \($0.reduce(0, +))") }
+      when(resolved: promises).fulfilled { end("resolved \($0.count)") }
+      Promise.any(promises).fulfilled { _ in end("any") }
+      Promise.race(promises).fulfilled { _ in end("race") }
+      DispatchQueue.concurrentPerform(iterations: 8) { deferreds[$0].fulfill($0) }
+      for _ in 0..<4 { done.wait() }
+      #expect(ends.all.sorted() == ["all 28", "any", "race", "resolved 8"])
+    }
+  }
+
+  // Fails if both a cancellation and a settlement succeed, or neither does.
+  @Test("a combination that is canceled while its promises are settled settles once")
+  func cancelingCombined() {
+    for _ in 0..<rounds {
+      let deferreds = (0..<4).map { _ in Deferred<Int>(diagnostics: .silent) }
+      let all = when(deferreds.map(\.promise))
+      let (ends, done) = (Log<Bool>(), DispatchSemaphore(value: 0))
+      let end: @Sendable (Bool) -> Void = {
+        ends.append($0)
+        done.signal()
+      }
+      all.fulfilled { _ in end(true) }.failed { _ in end(false) }
+      let won = Log<Bool>()
+      DispatchQueue.concurrentPerform(iterations: 5) { index in
+        if index < 4 { deferreds[index].fulfill(index) } else { won.append(all.cancel()) }
+      }
+      done.wait()
+      #expect(ends.all == won.all.map { !$0 })
+    }
+  }
 }

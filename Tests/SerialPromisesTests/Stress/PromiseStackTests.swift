@@ -129,6 +129,32 @@ extension StackCase {
       #expect((try? captured(Promise.value(1)).wait()) == 1)
       released.wait()
     },
+    // Any part of a combination is recursive, or takes quadratic time.
+    StackCase("combinations of many promises: settled, canceled or never started") { count in
+      let deferreds = (0..<count).map { _ in Deferred<Int>() }
+      let all = when(deferreds.map(\.promise))
+      for (index, deferred) in deferreds.enumerated() { deferred.fulfill(index) }
+      #expect((try? all.wait())?.count == count)
+      let cold = (0..<count).map { index in
+        Promise<Int> { deferred in deferred.fulfill(index) }
+      }
+      #expect(when(cold).cancel())
+      _ = when((0..<count).map { index in Promise<Int> { index } })
+    },
+    // Settled promises are pulled recursively.
+    StackCase("promises of a sequence that are settled") { count in
+      let all = when((0..<count).lazy.map { Promise.value($0) }, concurrently: 2, isolation: nil)
+      #expect((try? all.wait())?.count == count)
+    },
+    // Attempts are recursive, or accumulate.
+    StackCase("attempts of a retry") { count in
+      let made = Locked(0)
+      let page = Promise<Int> { resolve, reject in
+        let number = made.next()
+        if number < count { reject(Failed()) } else { resolve(number) }
+      }
+      #expect((try? page.retry(count).wait()) == count)
+    },
     // The nest is released recursively, with its innermost deferred.
     StackCase("promises that were resolved with each other, and are released") { count in
       let first = Deferred<Int>(diagnostics: .silent)

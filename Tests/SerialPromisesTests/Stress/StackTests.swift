@@ -57,6 +57,16 @@ extension StackCase {
         manager.add { @MainActor then in counter.handle(then) }
       }
     },
+    // The end of a promise's step runs the next one on its stack.
+    StackCase("promises, settled at once") { count in
+      runAll(count / 5) { manager, counter in
+        manager.add(
+          Promise<Void> { resolve, _ in
+            counter.count()
+            resolve(())
+          })
+      }
+    },
     // A queue of one-step segments is run recursively.
     StackCase("steps in segments of their own") { count in
       runAll(count / 5) { manager, counter in manager.add(at: .first, counter.handle) }
