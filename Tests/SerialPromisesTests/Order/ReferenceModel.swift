@@ -740,20 +740,17 @@ extension ReferenceModel {
     events += waiting.map(OrderEvent.cancel)
     // A running, a waiting and an ended step, if they exist.
     for id in [running, waiting.first, over].compactMap({ $0 }) {
+      events += [
+        .endCancelled(id), .timeOut(id, abandoning: false), .timeOut(id, abandoning: true),
+        .timedOut(id), .workCancelled(id), .then(id, .success), .then(id, .failure),
+        .then(id, .cancellation),
+      ]
       if id == running, isTurn(id) {
         events += steps[id - 1].isAtOnce ? [.endTurn(id)] : [.cancel(id)]
         if isYetToBegin(id) { events.append(.begin(id)) }
-        events += [
-          .endCancelled(id), .timeOut(id, abandoning: false), .timeOut(id, abandoning: true),
-          .timedOut(id), .workCancelled(id), .then(id, .success), .then(id, .failure),
-          .then(id, .cancellation),
-        ]
         continue
       }
-      events += [.cancel(id), .abandon(id), .endCancelled(id)]
-      events += [.timeOut(id, abandoning: false), .timeOut(id, abandoning: true), .timedOut(id)]
-      events.append(.workCancelled(id))
-      events += [.then(id, .success), .then(id, .failure), .then(id, .cancellation)]
+      events += [.cancel(id), .abandon(id)]
       if isPlain { continue }
       events += [.onCancel(id), .progress(id, 0.5), .progress(id, 0.25), .progress(id, 2)]
     }

@@ -451,6 +451,7 @@ struct Facts: Sendable {
   }
 
   private mutating func note(_ action: Action, _ steps: [StepPlan]) {
+    func own(_ manager: Int) -> [Int] { steps.indices.filter { steps[$0].manager == manager } }
     switch action {
     case .cancel(let step), .cancelPromise(let step), .cancelTasks(let step):
       mayBeCancelled[step] = true
@@ -458,18 +459,11 @@ struct Facts: Sendable {
       mayBeCancelled[step] = true
       isExempt[step] = true
     case .cancelAll(let manager), .dropManager(let manager):
-      for (number, step) in steps.enumerated() where step.manager == manager {
-        mayBeCancelled[number] = true
-      }
+      for step in own(manager) { mayBeCancelled[step] = true }
     case .cancelAllGrace(let manager):
-      for (number, step) in steps.enumerated() where step.manager == manager {
-        mayBeCancelled[number] = true
-        isExempt[number] = true
-      }
+      for step in own(manager) { (mayBeCancelled[step], isExempt[step]) = (true, true) }
     case .cancelWaiting(let manager):
-      for (number, step) in steps.enumerated() where step.manager == manager {
-        mayBeSwept[number] = true
-      }
+      for step in own(manager) { mayBeSwept[step] = true }
     case .close: refuses = true
     case .dropHandle(let step): if steps[step].isPromise { dropsPromises = true }
     default: break
