@@ -75,7 +75,11 @@ struct Transcript: CustomTestStringConvertible, Sendable {
     let start = ProcessInfo.processInfo.environment["SERIALQ_TRANSCRIPTS"] ?? ""
     let chosen = try? files().filter { $0.lastPathComponent.hasPrefix(start) }
       .flatMap { try scenes(in: $0) }
-    return chosen ?? []
+    #if os(Linux)
+      return chosen ?? []
+    #else
+      return (chosen ?? []).filter { !$0.title.hasPrefix("on Linux, ") }
+    #endif
   }()
 
   static func files() throws -> [URL] {
