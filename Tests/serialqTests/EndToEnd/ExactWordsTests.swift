@@ -114,4 +114,46 @@ import Testing
       try RealShell.output(of: Bytes(script.utf8), in: "/bin/bash")
         == scene.work.appending(path: name) + Bytes("\n"))
   }
+
+  // Fails if arguments are passed to the editor in a form that some sh does not read back: write
+  // the text by `ShellQuote.command`.
+  @Test("edit preserves every byte of unchanged arguments")
+  func editedArguments() throws {
+    let words: [Bytes] = [
+      Bytes("a\tb\u{1}c"), Bytes("x\ny\n"), [0xFF, 0x27, 0x81], [], Bytes("$'a' \\"),
+    ]
+    let command = [Bytes("printf"), Bytes("%s|")] + words
+    _ = try scene.serialq([Bytes("add"), Bytes("--no-start"), Bytes("--")] + command)
+    #expect(try scene.edit("true").errorText == "serialq: job 1 is unchanged\n")
+    #expect(try scene.queue().job(1)?.command == .arguments(command))
+    #expect(try scene.edit("sed -i '$s/$/ end/'").code == 0)
+    _ = try scene.serialq("run")
+    #expect(try scene.log(1) == Bytes((words + [Bytes("end")]).map { $0 + Bytes("|") }.joined()))
+  }
+
+  // Fails if a byte is lost, or two texts become the same.
+  @Test("text that is not UTF-8 is decoded by the rule in the manual")
+  func anyBytes() throws {
+    let words: [Bytes] = [
+      (1...255).map { $0 }, Bytes("é\u{F780}\u{F7FF}\u{F77F}\u{F800}🙂"), [0xED, 0xA0, 0x80],
+      [0xC0, 0xAF], Bytes("\"\\\n\u{1}\u{7F}\u{2028}"), [0xF0, 0x9F, 0x99], [],
+    ]
+    let label = Bytes("l\u{1}") + [0xFE]
+    let folder = [0xE9] + Bytes("t\u{E9}")
+    _ = try FileSystem.makeFolder(scene.work.appending(path: folder))
+    let options = [Bytes("-n"), label, Bytes("-C"), folder]
+    _ = try scene.serialq(
+      [Bytes("add"), Bytes("--no-start")] + options + [Bytes("--"), Bytes("printf")] + words)
+    _ = try scene.serialq([
+      Bytes("add"), Bytes("--no-start"), Bytes("-c"), Bytes("echo ") + words[0],
+    ])
+    let jobs = try scene.listed()
+    let command = try #require(jobs[0]["command"] as? [String])
+    #expect(command.map(Scene.bytes(ofJSON:)) == [Bytes("printf")] + words)
+    #expect((jobs[0]["label"] as? String).map(Scene.bytes(ofJSON:)) == label)
+    #expect(
+      (jobs[0]["directory"] as? String).map(Scene.bytes(ofJSON:))
+        == scene.work.appending(path: folder))
+    #expect((jobs[1]["shell"] as? String).map(Scene.bytes(ofJSON:)) == Bytes("echo ") + words[0])
+  }
 }
