@@ -5,41 +5,6 @@ import Testing
 
 /// Commands with `--all`.
 @Suite final class AllQueuesTests: SceneSuite {
-  /// A queue of this name whose folder is refused.
-  private func makeUnreadableQueue(_ name: String) throws {
-    let path = scene.spool.appending(path: Bytes(name.utf8))
-    let made = try scene.script("mkdir -p '\(path.text)'; chmod 777 '\(path.text)'")
-    #expect(made.code == 0)
-  }
-
-  // Fails if a paused queue ends the wait for the others, is reported only at the end, or still
-  // counts after it was resumed.
-  @Test(
-    "wait --all reports a paused queue and one that cannot be read at once, and waits for others")
-  func paused() throws {
-    #expect(try scene.serialq("pause", "-q", "a").code == 0)
-    #expect(try scene.serialq("add", "-q", "a", "true").code == 0)
-    #expect(try scene.serialq("add", "-q", "b", "read x <gate").code == 0)
-    try makeUnreadableQueue("c")
-    let waiter = try scene.start("wait", "--all").waitForErrors(
-      "serialq: queue a: it is paused; jobs waiting: 1\n")
-    try waiter.waitForErrors("c: others can write to it")
-    try gate.open()
-    let outcome = try waiter.wait()
-    #expect(outcome.code == 125)
-    #expect(outcome.errorText.components(separatedBy: "it is paused").count == 2)
-    #expect(try scene.states("b") == [.succeeded])
-
-    _ = try scene.script("rm -r '\(scene.spool.text)/c'")
-    #expect(try scene.serialq("add", "-q", "b", "read x <gate").code == 0)
-    let second = try scene.start("wait", "--all").waitForErrors(
-      "serialq: queue a: it is paused; jobs waiting: 1\n")
-    #expect(try scene.serialq("resume", "-q", "a").code == 0)
-    try scene.waitForJob(1, in: "a", .succeeded)
-    try gate.open()
-    #expect(try second.wait().code == 0)
-  }
-
   #if os(Linux)
     // Fails if a thread waits for each runner: with 100 queues, Dispatch has no thread left. Also
     // fails if one waits for the only runner: Dispatch wakes every second while a thread blocks.
@@ -64,32 +29,6 @@ import Testing
       #expect(outcome.code == 1 && outcome.errorText.contains("queue q1, job 1 was interrupted"))
     }
   #endif
-
-  // Fails if the output of two jobs is mixed within a line, a queue that was created meanwhile is
-  // missed, or if a paused queue, or the end of one, ends it.
-  @Test("log -f --all prints whole lines of the jobs of all queues, and reports a paused one")
-  func log() throws {
-    let (one, two) = (try Gate(scene, "one"), try Gate(scene, "two"))
-    let none = try scene.serialq("log", "-f", "--all")
-    #expect(none.code == 0)
-    #expect(none.errorText == "serialq: no queue has anything to follow; see: serialq queues\n")
-    let line = "echo a0; printf a1; read x <one; echo a2; printf a3"
-    #expect(try scene.serialq("add", "-q", "a", line).code == 0)
-    #expect(try scene.serialq("pause", "-q", "c").code == 0)
-    #expect(try scene.serialq("add", "-q", "c", "true").code == 0)
-    let log = try scene.start("log", "-f", "--all").waitForOutput("a0\n")
-    try log.waitForErrors("serialq: queue c: it is paused; jobs waiting: 1\n")
-    #expect(try scene.serialq("add", "-q", "b", "echo b1; read x <two; echo b2; exit 3").code == 0)
-    try log.waitForOutput("b1\n")
-    try one.open()
-    try log.waitForOutput("a1a2\n")
-    // Printed first: otherwise one look could find the end of this job and the output of the other.
-    try log.waitForOutput("a3\n")
-    try two.open()
-    let outcome = try log.wait()
-    #expect(outcome.code == 125 && outcome.text == "a0\nb1\na1a2\na3\nb2\n")
-    #expect(outcome.errorText.contains("serialq: queue b, job 1 failed with exit code 3 after "))
-  }
 
   // Fails if the job of a line is unknown on a terminal.
   @Test(

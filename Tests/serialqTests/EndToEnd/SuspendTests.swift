@@ -82,19 +82,6 @@ import Testing
       try scene.waitForFile("rec", "rest")
     }
 
-    // Fails if the queue says that a job is suspended which its runner is ending: it would count
-    // less time, and nothing would wait for it.
-    @Test("a job that is being ended at its time limit cannot be suspended")
-    func ending() throws {
-      let line = "trap 'echo term' TERM; echo up; while :; do read x <gate; done"
-      try scene.addRunning("--timeout", "1", line, until: "term")
-      #expect(try scene.serialq("pause", "--now").code == 0)
-      try waitUntil("no suspension", watching: [scene.queueFolder().path]) {
-        try scene.queue().job(1)?.suspendedSince == nil
-      }
-      #expect(try scene.serialq("wait", "1").code == 124)
-    }
-
     /// A time limit in seconds, with time for the commands of a test: they are slow under a
     /// sanitizer.
     private static let limit = isSanitized ? 30 : 4
