@@ -113,14 +113,6 @@ final class LiveStatusTests: SceneSuite {
     #expect(try run.wait().code == 0)
   }
 
-  // Fails if a line is left to the terminal, which breaks it within a word.
-  @Test("on a narrow terminal, status breaks its counts between words")
-  func words() throws {
-    #expect(try scene.serialq("run", "true").code == 0)
-    let outcome = try scene.serialq("status") { $0.environment.append(Bytes("COLUMNS=20")) }
-    #expect(outcome.text.hasPrefix("No job is running or\nwaiting: 1\nsucceeded.\n"))
-  }
-
   // Fails if anything but lines of text is printed without a terminal, or the end of a job is
   // missed.
   @Test("without a terminal, status -w prints a line for each job that begins or ends")
@@ -156,17 +148,5 @@ final class LiveStatusTests: SceneSuite {
     try watch.waitForOutput("job 1 succeeded")
     let reported = try watch.end(SIGINT).text.split(separator: "\n").suffix(2).map { $0.prefix(12) }
     #expect(reported == ["job 1 begins", "job 1 succee"])
-  }
-
-  // Fails if the jobs that a rewritten journal keeps are reported as if they had changed.
-  @Test("without a terminal, status -w prints nothing about the jobs that clean keeps")
-  func compaction() throws {
-    try scene.add("false", "true")
-    #expect(try scene.serialq("run").code == 1)
-    let watch = try scene.start("status", "-w").waitForOutput("1 succeeded, 1 failed")
-    #expect(try scene.serialq("clean").code == 0)
-    try scene.add("true")
-    try watch.waitForOutput("job 3 waits: true\n")
-    #expect(try !watch.end(SIGINT).text.contains("\njob 1 "))
   }
 }

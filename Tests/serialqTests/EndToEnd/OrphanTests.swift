@@ -103,4 +103,19 @@ import Testing
       #expect(try scene.states() == [.cancelled, .succeeded])
     }
   #endif
+
+  // Fails if only the runner that starts a job limits its log.
+  @Test("the log of a job whose runner died is cut when it is over")
+  func orphan() throws {
+    #expect(try scene.serialq("set", "log-limit", "1K").code == 0)
+    try scene.add("echo begun; read x <gate; seq 1 1000")
+    try scene.orphanJob(printing: "begun")
+    let run = try scene.start("run")
+    try scene.waitForWait(for: 1)
+    try gate.open()
+    #expect(try run.wait().code == 1)
+    let log = try scene.log(1)
+    #expect(log.count <= 1_024 && log.text.contains("(log-limit 1K)\n"), "\(log.text)")
+    #expect(log.text.hasPrefix("begun\n1\n") && log.text.hasSuffix("\n1000\n"))
+  }
 }

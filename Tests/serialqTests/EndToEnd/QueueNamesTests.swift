@@ -17,16 +17,6 @@ import Testing
     }
   }
 
-  // Fails if the watch makes the queue, or misses that another process makes it.
-  @Test("status -w does not make a queue, and shows its first job")
-  func watched() throws {
-    let watching = try scene.start("status", "-w", "-q", "new").waitForOutput("Queue new is empty.")
-    #expect(try Spool(path: scene.spool).queueNames().isEmpty)
-    #expect(try scene.serialq("-q", "new", "run", "exit 3").code == 3)
-    try watching.waitForOutput("job 1 failed with exit code 3")
-    #expect(try watching.end(SIGINT).status == .killed(SIGINT))
-  }
-
   #if os(Linux)
     // Fails if the job is appended to a removed queue, or beside the lock of a new one: drop the
     // comparison of the lock files in `Journal.locked`.

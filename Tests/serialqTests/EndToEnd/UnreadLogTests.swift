@@ -12,11 +12,9 @@ import Testing
   private static let numbers = (1...1_000).map { "\($0)\n" }.joined()
 
   /// A follower whose reader waits at a gate, so that it prints no more than a part of job 1.
-  private func slowFollower(
-    _ words: String = "-n all"
-  ) throws -> (program: LaunchedProgram, pager: Gate) {
+  private func slowFollower() throws -> (program: LaunchedProgram, pager: Gate) {
     let pager = try Gate(scene, "pager")
-    let script = "serialq log -f \(words) | { read x <pager; cat; }"
+    let script = "serialq log -f -n all | { read x <pager; cat; }"
     let program = try scene.launch(["/bin/sh", "-c", script])
     return (try program.waitForErrors("has no active runner"), pager)
   }
@@ -64,23 +62,6 @@ import Testing
     #expect(try keptLogs() == [])
   }
 
-  // Fails if the log of a job is retained only when it is its turn, or only its last lines are printed
-  // then: make a new `Follower.Start` for each job, or pass on `lines`.
-  @Test("log -f of several jobs prints all output of those that end while it prints another")
-  func severalJobs() throws {
-    for words in [["keep", "1"], ["log-limit", "1K"]] {
-      #expect(try scene.serialq(["set"] + words).code == 0)
-    }
-    try scene.add(Self.long, "seq 1000", "echo not this", "seq 1000; exit 3", "true")
-    let (follower, pager) = try slowFollower("1 2 4")
-    #expect(try scene.serialq("run").code == 1)
-    try pager.open()
-    let outcome = try follower.wait()
-    #expect(outcome.text == Self.y + Self.numbers + Self.numbers)
-    #expect(outcome.errorText.contains("job 4 failed with exit code 3"), "\(outcome.errorText)")
-    #expect(try keptLogs() == [])
-  }
-
   // Fails if the kept logs of a killed follower stay: do not call `removeKeptLogs` in `Recovery`.
   @Test("the next runner removes what is kept for a follower that was killed")
   func killed() throws {
@@ -93,20 +74,6 @@ import Testing
     #expect(try keptLogs() == ["1.1.log", "2.1.log"])
     #expect(try scene.serialq("run", "true").code == 0)
     #expect(try keptLogs() == [])
-  }
-
-  // Fails if nothing is said: that is the output of a job without any. Do not call `reportLost`.
-  @Test("a follower names a job whose log was removed by hand before it was printed")
-  func removedByHand() throws {
-    try scene.add(Self.long, "echo second", "echo last")
-    let (follower, pager) = try slowFollower()
-    #expect(try scene.serialq("run").code == 0)
-    try FileSystem.remove(scene.queueFolder().log(2))
-    try pager.open()
-    let outcome = try follower.wait()
-    #expect(outcome.text == Self.y + "last\n")
-    let lost = "serialq: job 2: its log was removed before the output could be printed\n"
-    #expect(outcome.errorText.hasSuffix(lost), "\(outcome.errorText)")
   }
 
   // Fails if what is left of a read of the journal is dropped with the first failure: a run with a
