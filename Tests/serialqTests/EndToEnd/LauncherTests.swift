@@ -46,29 +46,6 @@ import Testing
     #expect(try content(scene.path("words2")) == joined(options + line))
   }
 
-  // Fails if the identity changes between two runs, is that of a queue, or of all users.
-  @Test("the key of a job names the user's queues, the queue, the job and the attempt")
-  func key() throws {
-    let scenes = [try Scene(), try Scene()]
-    for scene in scenes {
-      for queue in ["one", "two"] {
-        #expect(
-          try scene.serialq(
-            "set", "-q", queue, "launcher",
-            "sh -c 'echo $SERIALQ_KEY; echo exit 1 >>$SERIALQ_RESULT'"
-          ).code == 0)
-        #expect(try scene.serialq("add", "-q", queue, "--retries", "1", "true").code == 0)
-        #expect(try scene.serialq("wait", "-q", queue).code == 1)
-        let identity = try scene.queueFolder().spoolIdentity().text
-        #expect(identity.count == 16)
-        #expect(
-          try scene.log(1, in: queue).text == "\(identity)/\(queue)/1/1\n\(identity)/\(queue)/1/2\n"
-        )
-      }
-    }
-    #expect(try scenes[0].queueFolder().spoolIdentity() != scenes[1].queueFolder().spoolIdentity())
-  }
-
   // Fails if the exit code of the launcher counts, or a missing result is a success or a failure.
   @Test(
     "the launcher's report is the result, and without one the job is interrupted",
@@ -111,75 +88,6 @@ import Testing
     let launcher = try #require(job["launcher"] as? [String: Any])
     #expect((launcher["command"] as? String)?.hasSuffix("launcher") == true)
     #expect(try scene.listed().last?["launcher"] is NSNull)
-  }
-
-  // Fails if the exit code of the shell is taken for that of a launcher that was executed.
-  @Test(
-    "set warns of a launcher that cannot be executed, and its jobs could not be run",
-    arguments: [("no-such-launcher -a", 127, true), ("./plain", 126, true), ("'none'", 127, false)])
-  func notExecuted(command: String, code: Int, isNoticed: Bool) throws {
-    try write(Bytes("text"), to: scene.path("plain"))
-    let set = try scene.serialq("set", "launcher", command)
-    #expect(set.code == 0)
-    #expect(set.errorText.contains("not a program that you can execute") == isNoticed)
-    _ = try scene.serialq("run", "true")
-    #expect(try scene.states() == [.failed])
-    let shown = try scene.serialq("show", "1").text
-    #expect(
-      shown.contains("could not be run (\(code)): its launcher could not be executed"), "\(shown)")
-    #expect(try scene.serialq("set", "launcher", "env").errorText == "")
-  }
-
-  // Fails if the shell reads the words of a job as a part of the launcher's last word.
-  @Test(
-    "a launcher that ends in an open quote is refused",
-    arguments: [#"srun "open"#, "srun a'b c", #"srun \ "#])
-  func openQuote(command: String) throws {
-    expectRefusal(try scene.serialq("set", "launcher", command), "launcher: a quote (")
-    #expect(try FileSystem.status(of: scene.spool) == nil)
-    #expect(try scene.serialq("set", "launcher", #"srun "o'p" 'e"' \\"#).code == 0)
-  }
-
-  // Fails if the launcher is found only after the end, or is forgotten with a compaction.
-  @Test("show, JSON, the log's heading and the report name the launcher, its job and the node")
-  func names() throws {
-    try setLauncher(
-      "printf 'job 4711\\nnode n2\\n' >>$SERIALQ_RESULT; echo up; read x <gate; echo exit 4 >>$SERIALQ_RESULT"
-    )
-    try scene.addRunning("true", until: "up\n")
-    func expectNames() throws {
-      let shown = try scene.serialq("show", "1").text
-      #expect(
-        shown.contains("launched as  4711\n") && shown.contains("node         n2\n"), "\(shown)")
-      #expect(shown.contains("launcher     \(scene.path("launcher").text)\n"))
-      let launcher = try #require(try scene.listed()[0]["launcher"] as? [String: Any])
-      #expect(launcher["job"] as? String == "4711" && launcher["node"] as? String == "n2")
-    }
-    try expectNames()
-    try gate.open()
-    #expect(try scene.serialq("wait", "1").code == 4)
-    try expectNames()
-    #expect(try scene.serialq("clean", "--keep", "5").code == 0)
-    try expectNames()
-    #expect(try scene.serialq("report", "--html", "page").code == 0)
-    #expect(try content(scene.path("page")).text.contains("launcher, job 4711, node n2"))
-  }
-
-  // Fails if the wait is a part of the duration, or is known only at the end.
-  @Test("the duration of a job leaves out the wait in the engine that its launcher reports")
-  func engineWait() throws {
-    // By a clock that is ahead, so that all until the end was a wait.
-    try setLauncher(
-      "echo started 4000000000.5 >>$SERIALQ_RESULT; echo up; read x <gate; echo exit 0 >>$SERIALQ_RESULT"
-    )
-    try scene.addRunning("true", until: "up\n")
-    #expect(try scene.serialq("show", "1").text.contains(/\nwaited +.+ in its engine\n/))
-    try gate.open()
-    #expect(try scene.serialq("wait", "1").code == 0)
-    let job = try scene.listed()[0]
-    let launcher = try #require(job["launcher"] as? [String: Any])
-    #expect(launcher["started"] as? String == "2096-10-02T07:06:40.500000Z")
-    #expect(job["duration"] as? Double == 0)
   }
 
   // Fails if the children of the launcher are signaled, SIGKILL comes first, or the next job starts
@@ -226,29 +134,5 @@ import Testing
     #expect(try content(scene.path("rec")).text == "first\nsecond\n")
     let shown = try scene.serialq("show", "1").text
     #expect(shown.contains("failed with exit code 3") && shown.contains(/node +n1\n/))
-  }
-
-  // Fails if the journal says that a job is suspended which its engine continues to execute.
-  @Test("pause --now is refused while a launcher executes a job")
-  func suspended() throws {
-    try setLauncher("echo begun; read x <gate; echo exit 0 >>$SERIALQ_RESULT")
-    #expect(try scene.serialq("add", "true").code == 0)
-    _ = try scene.waitForProcess(of: 1)
-    let before = try scene.journal()
-    expectRefusal(try scene.serialq("pause", "--now"), "job 1: its launcher executes it elsewhere")
-    #expect(try scene.journal() == before)
-    #expect(try scene.serialq("pause").code == 0)
-    try gate.open()
-    #expect(try scene.serialq("wait", "1").code == 0)
-  }
-
-  // Fails if a queue without a launcher pays for the possibility.
-  @Test("without a launcher no variable, file or event is added")
-  func none() throws {
-    let run = try scene.serialq(
-      "run", "env | grep -c '^SERIALQ_[AWKR]'; ls -A \"$SERIALQ_DIR\"/*/locks")
-    #expect(run.text == "0\n1\n")
-    #expect(try FileSystem.names(in: scene.spool) == [Bytes("default")])
-    #expect(try !scene.journal().text.contains("launch"))
   }
 }
