@@ -100,16 +100,6 @@ final class RunTerminalTests: SceneSuite {
     #expect(try scene.states() == [.interrupted])
   }
 
-  // Fails if jobs are queued for which there is no terminal.
-  @Test("without a terminal run -t is refused, and nothing is queued")
-  func refused() throws {
-    expectRefusal(
-      try scene.serialq("run", "-t", "true"),
-      "run -t: standard input and standard output must be a terminal")
-    #expect(try scene.journal().isEmpty)
-    expectRefusal(try scene.serialq("run", "-t"), "--tty: needs a command to add")
-  }
-
   // Fails if run attaches its terminal to a job that it did not add, hides its question, or shows the
   // prompt twice.
   @Test("run shows the question of a job that it did not add, and how to answer it")
