@@ -37,17 +37,4 @@ import Testing
     #expect(try scene.serialq("wait").code == 0)
     #expect(try content(scene.path("rec")).text == "1\n5\n2\n4\n1\n3\n")
   }
-
-  // Fails if a job that is put first during a retry delay waits for the delay, as the help denies.
-  @Test("--first and move put a job before one that waits for its next attempt")
-  func duringDelay() throws {
-    _ = try scene.serialq("add", "--retries", "1", "--retry-delay", "1h", "exit 1")
-    try scene.waitForJob(1) { $0.waiting?.due != nil }
-    #expect(try scene.serialq("add", "--first", "echo 2 >>rec").text == "2\n")
-    #expect(try scene.serialq("wait", "2").code == 0)
-    #expect(try scene.serialq("add", "echo 3 >>rec").text == "3\n")
-    #expect(try scene.states() == [.waiting, .succeeded, .waiting])
-    #expect(try scene.serialq("move", "3", "--first").code == 0)
-    #expect(try scene.serialq("wait", "3").code == 0)
-  }
 }

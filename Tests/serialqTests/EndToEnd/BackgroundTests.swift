@@ -108,40 +108,6 @@ import Testing
     #expect(try scene.queue().count(.succeeded) == last.id)
   }
 
-  // Fails if add or a runner ignores a pause, or resume starts no runner.
-  @Test("a paused queue starts no job, reports the pause, and continues after resume")
-  func paused() throws {
-    #expect(try scene.serialq("pause").code == 0)
-    let empty = try scene.serialq("status").text
-    #expect(empty.contains("It is paused; resume it: serialq resume\n"), "\(empty)")
-    let added = try scene.serialq("add", "echo ran")
-    #expect(added.text == "1\n" && added.errorText.contains("is paused"))
-    #expect(added.errorText.contains("serialq resume"))
-    let waited = try scene.serialq("wait")
-    #expect(waited.code == 125 && waited.errorText.contains("paused"))
-    #expect(try scene.states() == [.waiting])
-    #expect(try scene.serialq("resume", "--all").code == 0)
-    #expect(try scene.serialq("wait").code == 0)
-  }
-
-  // Fails if a run starts jobs of a paused queue, or if its command stays in the queue although run
-  // reports an error: it would run on resume.
-  @Test("run refuses a paused queue, starts none of its jobs, and queues nothing")
-  func pausedRun() throws {
-    #expect(try scene.serialq("pause").code == 0)
-    try scene.add("echo waits")
-    let before = try scene.journal()
-    let run = try scene.serialq("run")
-    #expect(run.code == 125 && run.text == "" && run.errorText.contains("is paused"))
-    for words in [["run", "echo ran"], ["run", "--unique", "echo", "ran"]] {
-      expectRefusal(
-        try scene.serialq(words), "queue default: it is paused")
-    }
-    let refused = try scene.serialq("run", "echo ran")
-    #expect(refused.errorText.contains("Nothing was queued. Resume it with: serialq resume\n"))
-    #expect(try scene.journal() == before && scene.states() == [.waiting])
-  }
-
   // Fails if a job that ran during a crash of the machine is rerun silently, or blocks the rest.
   @Test(
     "after a reboot, start --all reports the interrupted job and runs the rest",
@@ -155,26 +121,6 @@ import Testing
     #expect(waited.code == 1 && waited.errorText.contains("job 1 was interrupted"))
     #expect(try scene.states() == [.interrupted, .succeeded])
     #expect(try content(scene.path("rec")).text == "2\n")
-  }
-
-  // Fails if the boot entries end a pause: of a person, or of `on-failure stop`.
-  @Test("a pause survives a reboot, also one after a failure")
-  func pausedAtReboot() throws {
-    try scene.add("false", "echo ran >>rec")
-    #expect(try scene.serialq("set", "on-failure", "stop").code == 0)
-    let why = "queue default: it is paused because job 1 failed; jobs waiting: 1"
-    let run = try scene.serialq("run")
-    #expect(run.code == 1 && run.errorText.contains(why), "\(run.errorText)")
-    expectRefusal(try scene.serialq("run", "true"), why)
-    #expect(try scene.serialq("add", "-q", "other", "--no-start", "echo ran >>rec").code == 0)
-    #expect(try scene.serialq("pause", "-q", "other").code == 0)
-    let started = try scene.serialq("start", "--all")
-    #expect(started.code == 0)
-    for queue in ["default", "other"] {
-      #expect(started.errorText.contains("queue \(queue) is paused"))
-      #expect(try scene.queue(queue).isPaused && !RunnerLock.isHeld(scene.queueFolder(queue)))
-    }
-    #expect(try scene.states() == [.failed, .waiting] && scene.states("other") == [.waiting])
   }
 
   // Fails if the system's shutdown counts as a cancel request: the job would be skipped.

@@ -48,16 +48,4 @@ import Testing
     #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
     try scene.waitForJob(1, .cancelled)
   }
-
-  // Fails if a run that did not apply a time limit says nothing of it.
-  @Test("a run that was stopped says that a time limit has passed meanwhile")
-  func stoppedRun() throws {
-    let line = "kill -STOP $PPID; sleep 2.2; kill -CONT $PPID; exec sleep 1000"
-    let run = try scene.serialq("run", "--timeout", "1", line)
-    #expect(run.code == 124)
-    #expect(
-      run.errorText.contains(
-        #/serialq: job 1: its time limit passed \d\.\ds ago, while serialq did not run; it is ended now\n/#
-      ), "\(run.errorText)")
-  }
 }

@@ -97,16 +97,6 @@ import Testing
     }
   }
 
-  // Fails if the job inherits the caller's input: in a loop it would consume the loop's input.
-  @Test("a job's standard input is empty, and the caller's is not consumed")
-  func input() throws {
-    let loop = """
-      printf '%s\\n' a b c | while read word; do serialq add --no-start "echo $word; cat"; done
-      printf '%s\\n' x y | { serialq run; cat; }
-      """
-    #expect(try scene.script(loop).text == "1\n2\n3\na\nb\nc\nx\ny\n")
-  }
-
   #if os(Linux)
     // Fails if the job inherits a descriptor of serialq's parent, or of serialq itself.
     @Test("a job has no descriptor except 0, 1, 2 and its lock")

@@ -42,7 +42,7 @@ import Testing
     func unwritable() throws {
       try scene.add("true")
       let outcome = try scene.script(
-        "\(Scene.smallFiles) head -c 10000000 /dev/zero | serialq add -i - cat")
+        "ulimit -f 200; head -c 10000000 /dev/zero | serialq add -i - cat")
       #expect(outcome.code == 125)
       #expect(outcome.errorText.contains("File too large"), "\(outcome.errorText)")
       #expect(try copies() == [])

@@ -90,18 +90,6 @@ import Testing
     #expect(try scene.serialq("run").text == "one\ntwo\n")
   }
 
-  // Fails if the process ends by SIGSEGV, or a job is queued for which no runner can start.
-  @Test(
-    "limits too small for serialq itself are refused",
-    arguments: [("-s 32", "the stack, in bytes: 32768"), ("-n 16", "open files: 16")])
-  func small(limit: String, what: String) throws {
-    for command in ["run", "add"] {
-      let outcome = try scene.serialq(command, "true") { $0.prelude = "ulimit \(limit)" }
-      expectRefusal(outcome, "the limit of \(what) is too small")
-    }
-    #expect(try scene.serialq("list").text == "")
-  }
-
   #if os(Linux)
     // Fails if the job fails, counts an attempt, is started beside its cancellation, or the reason is
     // missing.
@@ -231,22 +219,18 @@ import Testing
       _ = try run.wait()
       #expect(try content(scene.path("rec")).text == "one\ntwo\n")
     }
-
-    // Fails if the lock of a job has a number that the limit does not allow.
-    @Test("jobs run with few descriptors, in the foreground and in the background")
-    func descriptors() throws {
-      let outcome = try scene.script(
-        "ulimit -n 40; serialq run 'echo one' && serialq add 'echo two' && serialq wait")
-      #expect(outcome.code == 0 && outcome.text.hasPrefix("one\n"), "\(outcome.errorText)")
-      #expect(try scene.states() == [.succeeded, .succeeded])
-    }
   #endif
 
-  // Fails if a job inherits the ignored signal.
-  @Test("a job beyond the limit on file sizes is killed by SIGXFSZ")
-  func job() throws {
-    let run = try scene.serialq("run", "ulimit -f 1; exec head -c 100000 /dev/zero >file")
-    #expect(run.code == 128 + SIGXFSZ)
-    #expect(try scene.queue().job(1)?.ending == .killed(SIGXFSZ))
+  // Fails if the error is ignored, or leaves a partial file.
+  @Test(
+    "a page that cannot be written is a failure, and leaves nothing",
+    .enabled(if: !isSanitized, "a sanitizer does not start within such a limit"))
+  func unwritable() throws {
+    try scene.add("true")
+    // A limit that the page exceeds: the write fails half way.
+    let limited = "trap '' XFSZ; printf old >page; ulimit -f 1; serialq report --html page"
+    #expect(try scene.script(limited).code == 125)
+    #expect(try content(scene.path("page")).text == "old")
+    #expect(try scene.fileNames() == ["page"])
   }
 }

@@ -32,8 +32,4 @@ extension Scene {
       if let start { Issue.record("\(name): \(text[start...].prefix(4_000))") }
     }
   }
-
-  /// Prevents a faulty script from filling the disk; not with a sanitizer, which does not start
-  /// within the limit.
-  static let smallFiles = isSanitized ? "" : "ulimit -f 200;"
 }

@@ -279,11 +279,6 @@ final class Scene {
     return try #require(object?["jobs"] as? [[String: Any]])
   }
 
-  /// The ids of these jobs, in their order.
-  func listedIDs(_ options: String...) throws -> [JobID] {
-    try listed(options).compactMap { $0["id"] as? JobID }
-  }
-
   /// The commands in the output of `list`.
   func listedCommands() throws -> [String] {
     let table = try serialq("list").text.split(separator: "\n")

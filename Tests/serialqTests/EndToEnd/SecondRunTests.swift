@@ -6,17 +6,6 @@ import Testing
 
 /// Two runs of the same queue.
 @Suite final class SecondRunTests: SceneSuite {
-  // Fails if `run make && deploy` deploys although another command cancelled the job.
-  @Test("run fails if a job was cancelled by another command, and names it")
-  func cancelled() throws {
-    let run = try scene.start("run", "echo up; read x <gate").waitForOutput("up")
-    #expect(try scene.serialq("cancel", "--running").code == 0)
-    let outcome = try run.wait()
-    #expect(outcome.code == 128 + SIGTERM)
-    #expect(outcome.errorText.hasPrefix("serialq: job 1 was cancelled"), "\(outcome.errorText)")
-    #expect(outcome.errorText.hasSuffix("serialq: 0 of 1 succeeded\n"), "\(outcome.errorText)")
-  }
-
   // Fails if it prints for as long as the job does, which is longer than the test waits.
   @Test(
     "a run that follows a job that writes all the time ends by a signal",
