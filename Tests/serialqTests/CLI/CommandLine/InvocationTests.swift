@@ -202,83 +202,18 @@ import Testing
     #expect(try parse("list", "--version") == help(.version))
   }
 
-  // Fails if a message gets worse, or a mistake is accepted. Every failure has code 125 and a next
-  // step.
-  @Test("each mistake has its message")
-  func mistakes() throws {
-    let expected: [([String], String)] = [
-      (["lst"], "lst: unknown command; did you mean list?"),
-      (["frobnicate"], "frobnicate: unknown command"),
-      (["help", "ad"], "ad: unknown command; did you mean add?"),
-      (["add", "--quue", "a", "b"], "--quue: unknown option of add; did you mean --queue?"),
-      (["list", "-json"], "-j: unknown option of list; did you mean --json?"),
-      (["add", "-x", "a"], "-x: unknown option of add"),
-      (["add", "--\u{1B}", "a"], "--^[: unknown option of add"),
-      (["add"], "add: no command is given"),
-      (["add", "--"], "--: no program follows it"),
-      (["add", " \t\n"], "'': the command is empty"),
-      (["add", "-c", " "], "--shell  : the command is empty"),
-      (["add", "", "a"], "'': a program's name cannot be empty"),
-      (["add", "-c", "a", "b"], "b: a command cannot be combined with --shell"),
-      (["add", "-f", "a", "b"], "b: a command cannot be combined with --file"),
-      (["run", "-f", "a", "-c", "b"], "--shell: cannot be combined with --file"),
-      (["run", "-n", "a"], "--name: needs a command to add"),
-      (["add", "-q"], "-q: needs a value: -q NAME"),
-      (["add", "--queue"], "--queue: needs a value: --queue NAME"),
-      (["list", "--json=1"], "--json: takes no value"),
-      (["add", "-qa", "--queue", "b", "c"], "--queue: is given more than once"),
-      (
-        ["add", "-q", "a/b", "c"], "--queue a/b: a queue's name has only letters, digits and . _ -"
-      ),
-      (["add", "-q.", "c"], "--queue .: a queue's name cannot start with . or -"),
-      (["add", "--queue=", "c"], "--queue '': a queue's name cannot be empty"),
-      (["add", "-e", "A", "c"], "--env A: it contains no =; the form is NAME=VALUE"),
-      (["add", "-e", "=A", "c"], "--env =A: the variable has no name"),
+  // Fails if a NUL byte, at which an argument of a program would end, is accepted.
+  @Test("a NUL byte in an argument is refused")
+  func nulBytes() throws {
+    for (words, message) in [
       (["add", "a\0b"], "add: an argument cannot contain a NUL byte"),
       (["add", "-na\0b", "c"], "--name a^@b: a value cannot contain a NUL byte"),
-      (["list", "--last", "-1"], "--last -1: not a number above 0"),
-      (["add", "--retries", "1000000001", "c"], "--retries 1000000001: more than 1000000000"),
-      (
-        ["wait", "--timeout", "36501d"], "--timeout 36501d: too long; the longest is 36500d"
-      ),
-      (
-        ["set", "on-failure", "abort"], "abort: on-failure is continue or stop; did you mean stop?"
-      ),
-      (["set", "tty", ""], "'': tty is on or off"),
-      (["log", "-n", "0"], "--lines 0: not a number above 0"),
-      (["log", "-f", "-n", "some"], "--lines some: not a number above 0"),
-      (["add", "--retries", "-1", "c"], "--retries -1: not a number"),
-      (["add", "--retry-delay", "5", "c"], "--retry-delay: it has no effect without --retries"),
-      (["status", "a"], "a: status takes no argument"),
-      (["show"], "show: no job is given"),
-      (["edit", "1", "-c", "a", "b"], "b: a command cannot be combined with --shell"),
-      (["edit", "1", "--"], "--: no program follows it"),
-      (["add", "--key", "", "c"], "--key '': a key is not empty"),
-      (
-        ["add", "--key", "a", "--unique", "c"],
-        "--key: cannot be combined with --unique: only one decides"
-      ),
-      (["add", "--after", "", "c"], "--after '': give ids or a label"),
-      (["edit", "1-2"], "1-2: edit takes only one job"),
-      (["move", "1"], "move: give one of --first, --last, --before ID and --after ID"),
-      (["move", "1", "--after", "2-3"], "--after 2-3: not one job: give an id or a label"),
-      (["cancel", "--all", "1"], "1: a job cannot be combined with --all"),
-      (["wait", "--all", "1"], "1: a job cannot be combined with --all"),
-      (["list", "--all", "-q", "a"], "--all: cannot be combined with --queue"),
-      (["log", "--all"], "--all: needs --follow"),
-      (["status", "--all", "a"], "a: status takes no argument"),
-      (["help", "--man", "add"], "add: help takes no argument"),
-      (["completion"], "completion: give one of bash, zsh, fish"),
-      (["completion", "tcsh"], "tcsh: not one of bash, zsh, fish"),
-      (["completion", "bash", "x"], "x: completion takes only one argument"),
-    ]
-    for (words, message) in expected {
+    ] {
       let failure = #expect(throws: Failure.self, "\(words)") {
         try Invocation.parse(words.map { Bytes($0.utf8) })
       }
       #expect(failure.map { "\($0.what): \($0.why)" } == message)
-      #expect(failure?.code == .cannot)
-      #expect(failure?.next.isEmpty == false, "\(words)")
+      #expect(failure?.code == .cannot && failure?.next.isEmpty == false, "\(words)")
     }
   }
 
@@ -324,14 +259,6 @@ import Testing
       }
     }
     #expect(taken > 80)
-  }
-
-  // Fails if the states in a message, or the suggestion, are missing.
-  @Test("for an unknown state the message lists the known ones")
-  func states() throws {
-    let failure = #expect(throws: Failure.self) { try parse("list", "--state", "waitng") }
-    #expect(failure?.why.hasPrefix("not one of waiting, running, ") == true)
-    #expect(failure?.why.hasSuffix("; did you mean waiting?") == true)
   }
 
   // Fails if advice omits the queue where a command without it means another one: check only for
