@@ -32,7 +32,7 @@ import Testing
   }
 
   // Fails if the limit is used: the runner ends by SIGILL at the end of the job.
-  @Test("a limit that set does not accept is refused")
+  @Test("a limit that set does not accept is refused", .needs(.flock))
   func logLimit() throws {
     try scene.add("head -c 9999 /dev/zero")
     try craft(#"{"v":1,"queue":true,"logLimit":9,"next":2"#, to: scene)
