@@ -23,6 +23,32 @@ import Testing
   }
 
   #if os(Linux)
+    // Fails if the job is recognized only by its process group: `log -f` would copy the log into
+    // itself. Without its options, the address sanitizer would report what the process keeps until
+    // its exit.
+    @Test(
+      "a process of a job that changed its group, session or variables is refused too",
+      .needs(.setsid),
+      arguments: [
+        "timeout 1000", "setsid -w", "setsid -w timeout 1000", "env -u SERIALQ_JOB",
+        "env -i SERIALQ_DIR=\"$SERIALQ_DIR\" PATH=\"$PATH\" ASAN_OPTIONS=$ASAN_OPTIONS timeout 1000",
+      ])
+    func ownQueueElsewhere(prefix: String) throws {
+      try scene.add(
+        "for call in 'run true' wait 'log -f 1'; do "
+          + "{ \(prefix) serialq $call; echo $?; } 2>&1 | head -n 9; done")
+      let run = try scene.serialq("run")
+      let refusals = ["run", "wait", "log -f"].map { call in
+        """
+        serialq: \(call): job 1 of queue default calls it and would wait for itself
+        Queue a job after it: serialq add; or use another queue: -q NAME
+        125
+
+        """
+      }
+      #expect(run.code == 0 && run.text == refusals.joined(), "\(run.text)")
+    }
+
     // Fails if only the lock and the group show that a process is one of the job's: leave out the descent.
     @Test(
       "a process that has left the job's group, session and lock is not left to wait for it",
