@@ -18,8 +18,7 @@ extension TaskPriority {
 
 /// Suspends the calling task until it has at least this priority.
 ///
-/// Does not poll: at a low priority that takes a processor as long as the tests of other suites keep the task that
-/// is to wait from its turn.
+/// Polling would keep a processor busy until the task that is to raise it has its turn: as long as all other tests take.
 private func isRaised(to priority: TaskPriority) async {
   #if !OLDEST_SYSTEMS
     if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
