@@ -1,10 +1,11 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Warnings are errors in CI only (`.ci/run`): a newer compiler, with new warnings, must not break the
-// build of a package that depends on this one.
+// Warnings are errors in CI only (`.ci/run`): a newer compiler, with new warnings, must not break
+// the build of a package that depends on this one.
 
-/// Exposes what glibc keeps behind a feature macro: `posix_spawn_file_actions_addchdir_np` and its like.
+/// Exposes what glibc keeps behind a feature macro: `posix_spawn_file_actions_addchdir_np` and its
+/// like.
 let gnuSource: [CSetting] = [.define("_GNU_SOURCE", .when(platforms: [.linux]))]
 
 /// A layer of the program: it sees those that it names, and nothing above it.

@@ -2,8 +2,9 @@
 ///
 /// Its task is made when the step is added, in the context of the caller, and waits for its turn.
 ///
-/// Sendable because mutable state is accessed only under the lock of the order, and the effects by the
-/// thread that ends the step. Type-erased for the same reason as the implementation of promises.
+/// Sendable because mutable state is accessed only under the lock of the order, and the effects by
+/// the thread that ends the step. Type-erased for the same reason as the implementation of
+/// promises.
 final class AsyncCall: Caller, Worker, @unchecked Sendable {
   /// Runs on the executor of its caller, so that only the user's function checks for a change.
   typealias Operation = nonisolated(nonsending) @Sendable () async -> Outcome
@@ -20,8 +21,8 @@ final class AsyncCall: Caller, Worker, @unchecked Sendable {
   /// The priority of the task that adds the step, which is that of the work.
   private let priority = Task.currentPriority
 
-  // Not parts of one structure: an access to a part of it is one to the whole. Unchecked because of the
-  // lock: no user code runs while it is held.
+  // Not parts of one structure: an access to a part of it is one to the whole. Unchecked because of
+  // the lock: no user code runs while it is held.
   private var receiver: Receiver?
   /// What the work has returned.
   private var result: Outcome?
@@ -72,8 +73,8 @@ final class AsyncCall: Caller, Worker, @unchecked Sendable {
   ///   - outer: The steps that wait for this one.
   func start(hasTurn: Bool, startsHere: Bool, in outer: RunningStep?) {
     let mark = RunningStep(lock: lock, id: id, outer: outer)
-    // The task inherits the mark. In the task, it would take an asynchronous function and its changes of
-    // executors.
+    // The task inherits the mark. In the task, it would take an asynchronous function and its
+    // changes of executors.
     RunningStep.local.withValue(RunningStep.Mark(mark)) {
       // Given, because a task inherits its creator's without an escalation.
       if startsHere || !hasTurn {
@@ -100,8 +101,8 @@ final class AsyncCall: Caller, Worker, @unchecked Sendable {
       await begin(on: isolation)
     } then: { outcome in
       let error: (any Error)? = if case .failure(let error) = outcome { error } else { nil }
-      // What follows is no part of the step. Late only if a time limit or a grace period ended the step,
-      // which canceled this task: not a misuse.
+      // What follows is no part of the step. Late only if a time limit or a grace period ended the
+      // step, which canceled this task: not a misuse.
       RunningStep.local.withValue(RunningStep.Mark(nil)) {
         lock.endTurn(id, error) { result = outcome }
       }
@@ -125,8 +126,8 @@ final class AsyncCall: Caller, Worker, @unchecked Sendable {
     return { core.carryOut(effects) }
   }
 
-  // The promise together with the step. Otherwise the manager could be idle, or a step that awaits the
-  // promise take its turn, while the promise still looks as if it waited for this step.
+  // The promise together with the step. Otherwise the manager could be idle, or a step that awaits
+  // the promise take its turn, while the promise still looks as if it waited for this step.
   override func settle(_ outcome: StepOutcome) {
     guard case .promise(let core) = receiver else { return }
     core.record(self.outcome(outcome), by: .adopted, &effects)

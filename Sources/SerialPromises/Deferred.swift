@@ -154,8 +154,9 @@ public final class Deferred<Value: Sendable>: Sendable {
 
   /// Reports the progress of the work.
   ///
-  /// A value that decreases, is outside 0…1, or comes after the promise was settled or resolved with another has no
-  /// effect and is reported, unless `cancel()` has settled it. Differences within the precision of `Float` are ignored.
+  /// A value that decreases, is outside 0…1, or comes after the promise was settled or resolved
+  /// with another has no effect and is reported, unless `cancel()` has settled it. Differences
+  /// within the precision of `Float` are ignored.
   ///
   /// ```swift
   /// let deferred = Deferred<String>()
@@ -184,8 +185,9 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// A promise without one cannot be canceled.
   ///
   /// The handler is called once, on the thread that cancels, before other handlers run. If the
-  /// promise is already canceled, it is called immediately on the calling thread. A closure isolated to
-  /// an actor is called there instead, and may be called after the cancellation has returned.
+  /// promise is already canceled, it is called immediately on the calling thread. A closure
+  /// isolated to an actor is called there instead, and may be called after the cancellation has
+  /// returned.
   ///
   /// ```swift
   /// let deferred = Deferred<String>()

@@ -7,12 +7,13 @@
 /// ```
 ///
 /// A manager is made when its key is first used. It remains the key's manager as long as it has
-/// steps, is paused (also by a failure) or was closed for itself, as long as its rate counts a step, and
-/// as long as other code retains it. Then it is forgotten, and a later use of the key makes another one:
-/// keys that are no longer used take no memory. When this object is released, its managers are like any others.
+/// steps, is paused (also by a failure) or was closed for itself, as long as its rate counts a
+/// step, and as long as other code retains it. Then it is forgotten, and a later use of the key
+/// makes another one: keys that are no longer used take no memory. When this object is released,
+/// its managers are like any others.
 ///
-/// All members are safe to use on any thread. `==` and `hash(into:)` of the keys run under a lock, and
-/// must not use this object.
+/// All members are safe to use on any thread. `==` and `hash(into:)` of the keys run under a lock,
+/// and must not use this object.
 public final class KeyedPromiseManagers<Key: Hashable & Sendable>: Sendable {
   private let state = Locked(State())
   private let make: @Sendable (Key) -> PromiseManager
@@ -56,8 +57,8 @@ public final class KeyedPromiseManagers<Key: Hashable & Sendable>: Sendable {
   /// }
   /// ```
   ///
-  /// - Parameter make: Makes the manager of a key. Two threads that use a key first may both call it;
-  ///   one of the managers is then released.
+  /// - Parameter make: Makes the manager of a key. Two threads that use a key first may both call
+  ///   it; one of the managers is then released.
   public init(
     _ make: @escaping @Sendable (_ key: Key) -> PromiseManager = { _ in PromiseManager() }
   ) {
@@ -111,8 +112,8 @@ public final class KeyedPromiseManagers<Key: Hashable & Sendable>: Sendable {
 
   /// The number of waiting steps of all managers, not counting the running ones.
   ///
-  /// Takes time proportional to the number of managers, which are counted one after another: a step that
-  /// is added or starts meanwhile may be counted or not.
+  /// Takes time proportional to the number of managers, which are counted one after another: a step
+  /// that is added or starts meanwhile may be counted or not.
   ///
   /// ```swift
   /// let backlog = "\(accounts.waitingCount) to go"
@@ -121,14 +122,16 @@ public final class KeyedPromiseManagers<Key: Hashable & Sendable>: Sendable {
 
   /// Waits until no step of any manager runs or waits, all at the same moment.
   ///
-  /// A step may add steps for any key: all of them are waited for. While other code adds steps without a
-  /// pause, it may not return. As ``PromiseManager/idle()`` does, it returns early if the calling task is
-  /// canceled, or is part of a running step of one of the managers, which is reported.
+  /// A step may add steps for any key: all of them are waited for. While other code adds steps
+  /// without a pause, it may not return. As ``PromiseManager/idle()`` does, it returns early if the
+  /// calling task is canceled, or is part of a running step of one of the managers, which is
+  /// reported.
   ///
-  /// Raises the work of each manager that is not idle to the priority of the calling task; that of one which is
-  /// used later, when those are idle (<doc:LifeOfAStep#Priorities>).
+  /// Raises the work of each manager that is not idle to the priority of the calling task; that of
+  /// one which is used later, when those are idle (<doc:LifeOfAStep#Priorities>).
   ///
-  /// Takes time proportional to the number of managers, again each time that a step was added meanwhile.
+  /// Takes time proportional to the number of managers, again each time that a step was added
+  /// meanwhile.
   ///
   /// ```swift
   /// accounts["alice"].add { then in download { then() } }
@@ -137,8 +140,8 @@ public final class KeyedPromiseManagers<Key: Hashable & Sendable>: Sendable {
   nonisolated(nonsending) public func idle() async {
     while !Task.isCancelled {
       var (managers, made) = state.withLock { ($0.managers, $0.made) }
-      // Read twice: a step that adds one to a manager that was read before, and then ends, changes the
-      // sum. If the sums are equal, all managers were idle between the two.
+      // Read twice: a step that adds one to a manager that was read before, and then ends, changes
+      // the sum. If the sums are equal, all managers were idle between the two.
       let sum = self.sum(made, managers)
       if sum != nil, sum == self.sum(state.withLock { $0.made }, managers) { return }
       // Before the wait for another manager, which may wait for this step. Reports it.
@@ -146,14 +149,15 @@ public final class KeyedPromiseManagers<Key: Hashable & Sendable>: Sendable {
         return await manager.idle()
       }
       let orders = managers.map(\.order)
-      // Not retained meanwhile: a manager that is idle is released, because its key may not be used again.
+      // Not retained meanwhile: a manager that is idle is released, because its key may not be used
+      // again.
       managers = []
       await orders.wait(for: .idle)
     }
   }
 
-  /// The number of managers that were made, and of all steps that were added to these; nil if one of these is
-  /// not idle.
+  /// The number of managers that were made, and of all steps that were added to these; nil if one
+  /// of these is not idle.
   private func sum(_ made: Int, _ managers: [PromiseManager]) -> Int? {
     managers.reduce(made as Int?) { sum, manager in
       sum.flatMap { sum in manager.order.withLock { $0.isIdle ? sum + $0.queue.end : nil } }
@@ -162,8 +166,8 @@ public final class KeyedPromiseManagers<Key: Hashable & Sendable>: Sendable {
 
   /// Cancels all steps of all managers, as ``PromiseManager/cancelAll()`` does.
   ///
-  /// Cancels every step that was added before. One that is added meanwhile, also by a step that ends because of
-  /// this, may be canceled or not.
+  /// Cancels every step that was added before. One that is added meanwhile, also by a step that
+  /// ends because of this, may be canceled or not.
   ///
   /// ```swift
   /// accounts.cancelAll()
@@ -173,7 +177,8 @@ public final class KeyedPromiseManagers<Key: Hashable & Sendable>: Sendable {
     for manager in managers { manager.cancelAll() }
   }
 
-  /// Closes the managers of all keys, also of those that are used later, which refuse further steps.
+  /// Closes the managers of all keys, also of those that are used later, which refuse further
+  /// steps.
   ///
   /// When it returns, all of them refuse. Steps that were added before still run.
   ///

@@ -53,8 +53,8 @@ public struct Step: Promisable {
 
   /// The work of the step.
   ///
-  /// For a closure isolated to an actor, it calls the closure there. In a step that wraps it, what the
-  /// closure does after its call of `then` may run beside the next step.
+  /// For a closure isolated to an actor, it calls the closure there. In a step that wraps it, what
+  /// the closure does after its call of `then` may run beside the next step.
   ///
   /// ```swift
   /// let again = Step("upload again", step.handler)
@@ -84,8 +84,8 @@ public struct Step: Promisable {
   ///
   /// - Parameters:
   ///   - name: The name in events, errors and diagnostics.
-  ///   - handler: The work. It must call its `then` exactly once. A closure isolated to an actor runs on
-  ///     that actor.
+  ///   - handler: The work. It must call its `then` exactly once. A closure isolated to an actor
+  ///     runs on that actor.
   public init(
     _ name: String? = nil,
     @_inheritActorContext _ handler: @escaping @isolated(any) @Sendable (_ then: Then) -> Void

@@ -58,8 +58,8 @@ extension Promise {
   /// page.progressed { fraction in show("\(Int(fraction * 100)) %") }
   /// ```
   ///
-  /// - Parameter handler: Receives the progress, above 0 and up to 1. A closure isolated to an actor runs on that
-  ///   actor.
+  /// - Parameter handler: Receives the progress, above 0 and up to 1. A closure isolated to an
+  ///   actor runs on that actor.
   /// - Returns: The promise itself.
   @discardableResult
   public func progressed(

@@ -1,10 +1,11 @@
 import Dispatch
 
 // The operators of a chain. A synchronous handler runs on a queue or on the actor of its isolation;
-// an asynchronous handler runs in its own task. Each operator has only these two overloads without a
-// label, and a single meaning: more would make the compiler take minutes for long chains. `finally` has
-// one: two would double the time for the links before it. With `on:`, a handler belongs to no actor:
-// otherwise it would silently run on the actor of the code around it, and not on the queue.
+// an asynchronous handler runs in its own task. Each operator has only these two overloads without
+// a label, and a single meaning: more would make the compiler take minutes for long chains.
+// `finally` has one: two would double the time for the links before it. With `on:`, a handler
+// belongs to no actor: otherwise it would silently run on the actor of the code around it, and not
+// on the queue.
 
 extension Promise {
   // MARK: Values
@@ -19,9 +20,9 @@ extension Promise {
   ///
   /// For a handler that returns a plain value, use ``map(_:)-6zxja``.
   ///
-  /// - Parameter handler: Starts further work. Throwing fails the new promise. Not called if this promise
-  ///   fails: the new promise then fails with the same error. A closure isolated to an actor runs on that
-  ///   actor.
+  /// - Parameter handler: Starts further work. Throwing fails the new promise. Not called if this
+  ///   promise fails: the new promise then fails with the same error. A closure isolated to an
+  ///   actor runs on that actor.
   /// - Returns: A promise with the outcome of the handler's promise (Promises/A+ 2.3.2). If the
   ///   handler returns that very promise, it fails with ``PromiseError/resolvedWithItself(_:)``.
   @inlinable
@@ -75,12 +76,12 @@ extension Promise {
   /// let name = login().map { user in user.name }
   /// ```
   ///
-  /// A promise that the handler returns is treated as a value and not awaited; see ``then(_:)-765y2``.
-  /// A synchronous handler does not count in the progress.
+  /// A promise that the handler returns is treated as a value and not awaited; see
+  /// ``then(_:)-765y2``. A synchronous handler does not count in the progress.
   ///
-  /// - Parameter transform: Returns the new value. Throwing fails the new promise. Not called if this
-  ///   promise fails: the new promise then fails with the same error. A closure isolated to an actor runs
-  ///   on that actor.
+  /// - Parameter transform: Returns the new value. Throwing fails the new promise. Not called if
+  ///   this promise fails: the new promise then fails with the same error. A closure isolated to an
+  ///   actor runs on that actor.
   /// - Returns: A promise of the new value (Promises/A+ 2.2.7).
   @inlinable
   public func map<Output: Sendable>(
@@ -150,8 +151,8 @@ extension Promise {
 
   /// Runs a handler for any outcome, and passes the outcome on.
   ///
-  /// A synchronous handler runs on no thread of the cooperative pool, unless it is isolated to an actor, or
-  /// [the system is an older Apple system](doc:StrictConcurrency#Platforms).
+  /// A synchronous handler runs on no thread of the cooperative pool, unless it is isolated to an
+  /// actor, or [the system is an older Apple system](doc:StrictConcurrency#Platforms).
   ///
   /// If the new promise is canceled, the handler runs as well, once, and its error is ignored.
   ///
@@ -170,8 +171,8 @@ extension Promise {
   /// }
   /// ```
   ///
-  /// - Parameter handler: Cleans up, synchronously or asynchronously, in its own task. An error that
-  ///   it throws replaces the outcome. A closure isolated to an actor runs on that actor.
+  /// - Parameter handler: Cleans up, synchronously or asynchronously, in its own task. An error
+  ///   that it throws replaces the outcome. A closure isolated to an actor runs on that actor.
   /// - Returns: A promise with the same outcome.
   @discardableResult
   public func finally(
@@ -214,8 +215,8 @@ extension Promise {
   /// let text = fetch("missing").recover { _ in "no text" }
   /// ```
   ///
-  /// - Parameter handler: Returns a value for the error. Throwing fails the new promise. A closure isolated to
-  ///   an actor runs on that actor.
+  /// - Parameter handler: Returns a value for the error. Throwing fails the new promise. A closure
+  ///   isolated to an actor runs on that actor.
   /// - Returns: A promise of this promise's value or, if this promise fails, the handler's.
   public func recover(
     @_inheritActorContext
@@ -248,8 +249,8 @@ extension Promise {
   /// let page = fetch(mirror).recover { _ in fetch(origin) }
   /// ```
   ///
-  /// - Parameter handler: Starts alternative work. Throwing fails the new promise. A closure isolated to
-  ///   an actor runs on that actor.
+  /// - Parameter handler: Starts alternative work. Throwing fails the new promise. A closure
+  ///   isolated to an actor runs on that actor.
   /// - Returns: A promise of this promise's value or, if this promise fails, the value of
   ///   the handler's promise.
   @_disfavoredOverload  // or a handler that only throws would be ambiguous
@@ -269,8 +270,8 @@ extension Promise {
   ///   .recover(from: Missing.self) { _ in 0 }
   /// ```
   ///
-  /// `when`, `retry` and `any` wrap the error: recover before them, or from the type of the wrapper; see
-  /// <doc:OutOfCallbackHell#Conditions>.
+  /// `when`, `retry` and `any` wrap the error: recover before them, or from the type of the
+  /// wrapper; see <doc:OutOfCallbackHell#Conditions>.
   ///
   /// - Parameters:
   ///   - type: The type of the error.

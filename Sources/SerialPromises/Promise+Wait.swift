@@ -5,11 +5,11 @@ extension Promise {
   ///
   /// For command-line code and tests.
   ///
-  /// Demands the promise. Stops the program with a message if the wait would deadlock: in a handler that
-  /// the promise depends on, and on the main thread if a dependency needs that thread (a handler or work of the
-  /// main actor, or of `on: .main`). With a timeout, it reports ``Diagnostic/blockingWait(_:)`` instead, and waits.
-  /// The check covers the dependencies at the beginning of the wait. It cannot cover promises that handlers
-  /// return later.
+  /// Demands the promise. Stops the program with a message if the wait would deadlock: in a handler
+  /// that the promise depends on, and on the main thread if a dependency needs that thread (a
+  /// handler or work of the main actor, or of `on: .main`). With a timeout, it reports
+  /// ``Diagnostic/blockingWait(_:)`` instead, and waits. The check covers the dependencies at the
+  /// beginning of the wait. It cannot cover promises that handlers return later.
   ///
   /// In a handler and on the main thread, takes time proportional to the number of dependencies.
   ///

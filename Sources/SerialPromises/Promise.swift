@@ -24,12 +24,12 @@
 /// settles the promise (Promises/A+ 2.2). They run on other threads, so they may start before that
 /// code returns. They are dispatched one after another, in the order of attachment. Handlers for
 /// the same serial queue, handlers for the main actor, and handlers without a queue are each called
-/// in that order. A busy queue delays only its own handlers. A handler isolated to an actor, as in code of
-/// the main actor, runs on that actor; others on a thread of the global pool; `on:` selects a dispatch
-/// queue; an asynchronous handler, and any of `finally` without a queue, runs in its own task, and
-/// the next handler starts at its first suspension, except on
-/// [older Apple systems](doc:StrictConcurrency#Platforms). A handler that blocks delays the handlers that
-/// it made runnable; ``wait(timeout:)`` does not.
+/// in that order. A busy queue delays only its own handlers. A handler isolated to an actor, as in
+/// code of the main actor, runs on that actor; others on a thread of the global pool; `on:` selects
+/// a dispatch queue; an asynchronous handler, and any of `finally` without a queue, runs in its own
+/// task, and the next handler starts at its first suspension, except on [older Apple
+/// systems](doc:StrictConcurrency#Platforms). A handler that blocks delays the handlers that it
+/// made runnable; ``wait(timeout:)`` does not.
 ///
 /// **Failures** propagate down a chain until a handler receives them. An unhandled failure is
 /// reported once, as ``Diagnostic/unhandledFailure(_:_:)``; a cancellation is not.
@@ -62,9 +62,9 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
 
   /// Creates a cold promise from a closure that calls `resolve` or `reject`.
   ///
-  /// The closure is called on the thread that demands the promise or, if it is isolated to an actor, on
-  /// that actor. If both callbacks are released
-  /// without a call, the promise fails with ``PromiseError/abandonedPromise(_:)``.
+  /// The closure is called on the thread that demands the promise or, if it is isolated to an
+  /// actor, on that actor. If both callbacks are released without a call, the promise fails with
+  /// ``PromiseError/abandonedPromise(_:)``.
   ///
   /// ```swift
   /// let answer = Promise<Int>("answer") { resolve, _ in
@@ -114,8 +114,8 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   ///     ``DiagnosticHandler/shared``.
   ///   - file: The source location, for diagnostics.
   ///   - line: The source location, for diagnostics.
-  ///   - body: Starts the work, on the thread that demands the promise or, if it is isolated to an actor, on
-  ///     that actor. Throwing fails the promise.
+  ///   - body: Starts the work, on the thread that demands the promise or, if it is isolated to an
+  ///     actor, on that actor. Throwing fails the promise.
   public init(
     _ name: String? = nil, diagnostics: DiagnosticHandler? = nil,
     file: StaticString = #fileID, line: UInt = #line,
@@ -138,8 +138,8 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
 
   /// Creates a cold promise from asynchronous work.
   ///
-  /// The work runs in its own task. Canceling the promise cancels that task. The work can report its progress, with
-  /// ``reportProgress(_:)``.
+  /// The work runs in its own task. Canceling the promise cancels that task. The work can report
+  /// its progress, with ``reportProgress(_:)``.
   ///
   /// ```swift
   /// let page = Promise("page") { try await load(url) }
@@ -268,8 +268,9 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
 
   /// Whether ``cancel()`` would cancel the promise now, and so return true.
   ///
-  /// False for a settled promise, and for one whose work has begun and registered no ``Deferred/onCancel(_:)``. May
-  /// change at any time: the promise may be settled, or its work start.
+  /// False for a settled promise, and for one whose work has begun and registered no
+  /// ``Deferred/onCancel(_:)``. May change at any time: the promise may be settled, or its work
+  /// start.
   ///
   /// ```swift
   /// let button = page.isCancellable ? "Cancel" : "Please wait"
@@ -280,10 +281,10 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   ///
   /// The promise fails with a `CancellationError`. Its cancel handlers are called on this thread,
   /// and then its other handlers run. Cancellation requires a way to stop the work: a promise whose
-  /// owner registered no ``Deferred/onCancel(_:)`` continues. While its body runs, a cancellation waits
-  /// for the end of the body, which may register one, and this returns false. A derived promise can always be
-  /// canceled. This also cancels the promise it was derived from, unless something else wants its
-  /// outcome. A settled promise does not change.
+  /// owner registered no ``Deferred/onCancel(_:)`` continues. While its body runs, a cancellation
+  /// waits for the end of the body, which may register one, and this returns false. A derived
+  /// promise can always be canceled. This also cancels the promise it was derived from, unless
+  /// something else wants its outcome. A settled promise does not change.
   ///
   /// Takes time proportional to the number of promises that it is derived from.
   ///
@@ -298,8 +299,9 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   }
 }
 
-// The bodies of a promise, and the same of any isolation. `unisolated` would pass the first in a general form,
-// with which a promise as a step costs 5 % more instructions, and the second has two parameters.
+// The bodies of a promise, and the same of any isolation. `unisolated` would pass the first in a
+// general form, with which a promise as a step costs 5 % more instructions, and the second has two
+// parameters.
 
 private struct Body<Value: Sendable> {
   let start: @Sendable (Deferred<Value>) throws -> Void

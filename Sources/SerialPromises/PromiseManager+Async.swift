@@ -3,14 +3,15 @@ import Dispatch
 extension PromiseManager {
   /// Runs asynchronous work as a step, and returns its value.
   ///
-  /// The work runs in a task of its own, with the task-local values of the calling task, its priority
-  /// (<doc:LifeOfAStep#Priorities>), and on the actor of its closure. Canceling the calling task cancels the step: a waiting step will
-  /// not run, even if its turn has begun but its actor is busy, and a running step's task is canceled. If the
-  /// calling task is already canceled, no step is added.
+  /// The work runs in a task of its own, with the task-local values of the calling task, its
+  /// priority (<doc:LifeOfAStep#Priorities>), and on the actor of its closure. Canceling the
+  /// calling task cancels the step: a waiting step will not run, even if its turn has begun but its
+  /// actor is busy, and a running step's task is canceled. If the calling task is already canceled,
+  /// no step is added.
   ///
-  /// For code that stays on its actor, or uses values that are not `Sendable`, and for less overhead,
-  /// use ``withTurn(_:at:waitingAtMost:_:)``. `run` is for work that must be cancelable apart from its caller, by the
-  /// manager or by a time limit.
+  /// For code that stays on its actor, or uses values that are not `Sendable`, and for less
+  /// overhead, use ``withTurn(_:at:waitingAtMost:_:)``. `run` is for work that must be cancelable
+  /// apart from its caller, by the manager or by a time limit.
   ///
   /// The work can report its progress, with ``reportProgress(_:)``.
   ///
@@ -25,11 +26,12 @@ extension PromiseManager {
   ///     ``withTurn(_:at:waitingAtMost:_:)``; nil means no limit.
   ///   - operation: The work.
   /// - Returns: The result of the work.
-  /// - Throws: The error of the work; `CancellationError` if the step was canceled, whatever error the work
-  ///   throws; ``PromiseError/timedOut(_:)`` if it timed out; ``PromiseError/stillWaiting(_:for:)`` if its turn
-  ///   had not begun in time; ``PromiseError/closed`` or
-  ///   ``PromiseError/full(capacity:)`` if it was refused; ``PromiseError/deadlock(_:)`` if called
-  ///   in a running step of this manager, which would deadlock.
+  /// - Throws: The error of the work; `CancellationError` if the step was canceled, whatever error
+  ///   the work throws; ``PromiseError/timedOut(_:)`` if it timed out;
+  ///   ``PromiseError/stillWaiting(_:for:)`` if its turn had not begun in time;
+  ///   ``PromiseError/closed`` or ``PromiseError/full(capacity:)`` if it was refused;
+  ///   ``PromiseError/deadlock(_:)`` if called in a running step of this manager, which would
+  ///   deadlock.
   nonisolated(nonsending) public func run<Value: Sendable>(
     _ name: String? = nil, at place: StepPlace = .last, waitingAtMost: Duration? = nil,
     @_inheritActorContext
@@ -102,10 +104,10 @@ extension PromiseManager {
   ///
   /// For command-line code and tests.
   ///
-  /// Do not call it on the queue of the manager's handlers, or in asynchronous code. If it would block the
-  /// main thread, where a step has to run, it stops the program with a message; with a timeout, it reports
-  /// ``Diagnostic/blockingWait(_:)``, and waits. Add the steps and wait in a function that is not of the main
-  /// actor: the closures at the top level of `main.swift` are.
+  /// Do not call it on the queue of the manager's handlers, or in asynchronous code. If it would
+  /// block the main thread, where a step has to run, it stops the program with a message; with a
+  /// timeout, it reports ``Diagnostic/blockingWait(_:)``, and waits. Add the steps and wait in a
+  /// function that is not of the main actor: the closures at the top level of `main.swift` are.
   ///
   /// ```swift
   /// func downloadTwice() throws {
@@ -147,8 +149,8 @@ extension PromiseManager {
 
   /// Adds a step made from a closure, when the queue has room for it.
   ///
-  /// Meanwhile the step keeps its place in the order of addition, counts as waiting, and runs in its turn even if the
-  /// manager is closed. Without a capacity there is always room.
+  /// Meanwhile the step keeps its place in the order of addition, counts as waiting, and runs in
+  /// its turn even if the manager is closed. Without a capacity there is always room.
   ///
   /// ```swift
   /// let manager = PromiseManager(capacity: 2)
@@ -194,9 +196,9 @@ extension PromiseManager {
 
   /// Adds a step of any type, for instance a promise, when the queue has room for it.
   ///
-  /// Behaves as ``addWhenRoom(_:_:)``. A promise that has not started is reserved for its turn immediately,
-  /// not only when there is room. If the step is canceled before there is room, for instance by its
-  /// task, the promise is canceled as well. A refused promise does not change.
+  /// Behaves as ``addWhenRoom(_:_:)``. A promise that has not started is reserved for its turn
+  /// immediately, not only when there is room. If the step is canceled before there is room, for
+  /// instance by its task, the promise is canceled as well. A refused promise does not change.
   ///
   /// ```swift
   /// let manager = PromiseManager(capacity: 2)

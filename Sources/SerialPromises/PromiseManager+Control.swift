@@ -99,8 +99,8 @@ extension PromiseManager {
 
   /// The running step; nil between two steps, and when no step runs.
   ///
-  /// A step runs from the call of its handler until its end; a turn, and the work of `run` or `enqueue`,
-  /// from the moment when its task is resumed, even if its actor is busy.
+  /// A step runs from the call of its handler until its end; a turn, and the work of `run` or
+  /// `enqueue`, from the moment when its task is resumed, even if its actor is busy.
   ///
   /// ```swift
   /// let status = manager.runningStep.map { "\($0) runs" } ?? "nothing runs"
@@ -123,8 +123,8 @@ extension PromiseManager {
 
   /// Cancels all steps: the waiting steps will not run, and the running step is requested to stop.
   ///
-  /// Spares the running code of ``withTurn(_:at:waitingAtMost:_:)``, which only its own task cancels. Steps added later
-  /// run. Takes time proportional to the number of waiting steps.
+  /// Spares the running code of ``withTurn(_:at:waitingAtMost:_:)``, which only its own task
+  /// cancels. Steps added later run. Takes time proportional to the number of waiting steps.
   ///
   /// ```swift
   /// manager.cancelAll()
@@ -136,8 +136,8 @@ extension PromiseManager {
 
   /// Cancels the waiting steps, but not the running one.
   ///
-  /// A turn, or the work of `run` or `enqueue`, that has not begun because its actor is busy, is canceled
-  /// too. Steps added later run. Takes time proportional to the number of waiting steps.
+  /// A turn, or the work of `run` or `enqueue`, that has not begun because its actor is busy, is
+  /// canceled too. Steps added later run. Takes time proportional to the number of waiting steps.
   ///
   /// ```swift
   /// manager.cancelWaiting()
@@ -150,8 +150,8 @@ extension PromiseManager {
   /// Cancels all steps, and ends the running one without its `then` if it takes longer than a grace
   /// period.
   ///
-  /// As with ``StepHandle/cancel(grace:clock:)``, the work of the running step may continue and overlap
-  /// with the next step. Spares the running code of ``withTurn(_:at:waitingAtMost:_:)``.
+  /// As with ``StepHandle/cancel(grace:clock:)``, the work of the running step may continue and
+  /// overlap with the next step. Spares the running code of ``withTurn(_:at:waitingAtMost:_:)``.
   ///
   /// ```swift
   /// manager.cancelAll(grace: .seconds(5))

@@ -1,8 +1,9 @@
 extension PromiseManager {
   /// Returns the events of the manager from now on, in order.
   ///
-  /// Call it before the first `add`: a step that was added or has started before sends only its later events.
-  /// Each step that is added later ends with one ``StepEvent/finished(_:_:duration:)``.
+  /// Call it before the first `add`: a step that was added or has started before sends only its
+  /// later events. Each step that is added later ends with one
+  /// ``StepEvent/finished(_:_:duration:)``.
   ///
   /// Has no cost without a listener. A listener that is too slow loses events and never delays the
   /// queue. The sequence ends after the last events when the manager is released; listening does

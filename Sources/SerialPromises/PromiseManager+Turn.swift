@@ -21,44 +21,48 @@ extension PromiseManager {
   /// }
   /// ```
   ///
-  /// The turn is a step among the others, with a place, a name, events, and the manager's capacity, rate and
-  /// failure policy. If the manager is idle, `body` begins without suspending.
+  /// The turn is a step among the others, with a place, a name, events, and the manager's capacity,
+  /// rate and failure policy. If the manager is idle, `body` begins without suspending.
   ///
-  /// If a task with a higher priority waits behind it, the turn's task has that priority until the end of the turn, at
-  /// least; see <doc:LifeOfAStep#Priorities>.
+  /// If a task with a higher priority waits behind it, the turn's task has that priority until the
+  /// end of the turn, at least; see <doc:LifeOfAStep#Priorities>.
   ///
-  /// A turn that waited counts as running when its task is resumed, even if its actor is busy: no other
-  /// step overtakes it. If it is canceled or times out before `body` begins there, `body` never begins.
+  /// A turn that waited counts as running when its task is resumed, even if its actor is busy: no
+  /// other step overtakes it. If it is canceled or times out before `body` begins there, `body`
+  /// never begins.
   ///
-  /// **Only the end of `body` ends the turn.** Its code may hold state that the next turn relies on. Therefore
-  /// neither `cancelAll`, with or without a grace period, nor a time limit ends a turn or cancels its task:
-  /// cancel the task itself. If the manager has a time limit, a turn that exceeds it is reported as
-  /// ``Diagnostic/timedOut(_:)``, and the call throws when `body` has ended.
+  /// **Only the end of `body` ends the turn.** Its code may hold state that the next turn relies
+  /// on. Therefore neither `cancelAll`, with or without a grace period, nor a time limit ends a
+  /// turn or cancels its task: cancel the task itself. If the manager has a time limit, a turn that
+  /// exceeds it is reported as ``Diagnostic/timedOut(_:)``, and the call throws when `body` has
+  /// ended.
   ///
   /// The code of a turn can report the progress of the step, with ``reportProgress(_:)``.
   ///
   /// A turn that throws after its task was canceled is a canceled step, whatever the error.
   ///
-  /// With `waitingAtMost`, a caller gives up if its turn has not begun in time, as measured by the manager's
-  /// clock: its step is canceled, and the order of the others does not change. A turn that has been granted is
-  /// not withdrawn, and an idle manager whose rate allows it grants it even if that time is zero, except while the
-  /// thread that has ended a step looks for the next one. If the clock throws, the time has passed.
+  /// With `waitingAtMost`, a caller gives up if its turn has not begun in time, as measured by the
+  /// manager's clock: its step is canceled, and the order of the others does not change. A turn
+  /// that has been granted is not withdrawn, and an idle manager whose rate allows it grants it
+  /// even if that time is zero, except while the thread that has ended a step looks for the next
+  /// one. If the clock throws, the time has passed.
   ///
   /// For work that must be cancelable apart from its caller, use ``run(_:at:waitingAtMost:_:)``.
   ///
   /// - Parameters:
   ///   - name: The name in events, errors and diagnostics.
   ///   - place: The place in the queue.
-  ///   - waitingAtMost: The maximum time to wait for the turn; nil means no limit. ``withTurnIfAvailable(_:_:)``
-  ///     does not wait at all.
+  ///   - waitingAtMost: The maximum time to wait for the turn; nil means no limit.
+  ///     ``withTurnIfAvailable(_:_:)`` does not wait at all.
   ///   - body: The work that must not overlap with another turn or step. It can use values that are
   ///     not `Sendable`.
   /// - Returns: The value of `body`.
-  /// - Throws: The error of `body`; `CancellationError` if the task was canceled, or the step by the manager,
-  ///   before `body` began; ``PromiseError/timedOut(_:)`` if it exceeded the manager's time limit, whatever `body`
-  ///   threw; ``PromiseError/stillWaiting(_:for:)`` if its turn had not begun in time;
-  ///   ``PromiseError/closed`` or ``PromiseError/full(capacity:)`` if it was refused;
-  ///   ``PromiseError/deadlock(_:)`` if called in a running step of this manager, which would deadlock.
+  /// - Throws: The error of `body`; `CancellationError` if the task was canceled, or the step by
+  ///   the manager, before `body` began; ``PromiseError/timedOut(_:)`` if it exceeded the manager's
+  ///   time limit, whatever `body` threw; ``PromiseError/stillWaiting(_:for:)`` if its turn had not
+  ///   begun in time; ``PromiseError/closed`` or ``PromiseError/full(capacity:)`` if it was
+  ///   refused; ``PromiseError/deadlock(_:)`` if called in a running step of this manager, which
+  ///   would deadlock.
   @inlinable
   nonisolated(nonsending) public func withTurn<Value, Failure: Error>(
     _ name: String? = nil, at place: StepPlace = .last, waitingAtMost: Duration? = nil,
@@ -91,10 +95,12 @@ extension PromiseManager {
     try await withTurn(nil, body)
   }
 
-  /// Runs a closure exclusively, as ``withTurn(_:at:waitingAtMost:_:)`` does, if it can begin at once.
+  /// Runs a closure exclusively, as ``withTurn(_:at:waitingAtMost:_:)`` does, if it can begin at
+  /// once.
   ///
-  /// It can if no step runs or waits, the manager is not paused, and its rate allows it: it overtakes no step. While the
-  /// thread that has ended a step looks for the next one, it returns nil, even if `idle()` has returned.
+  /// It can if no step runs or waits, the manager is not paused, and its rate allows it: it
+  /// overtakes no step. While the thread that has ended a step looks for the next one, it returns
+  /// nil, even if `idle()` has returned.
   ///
   /// ```swift
   /// let isSaved = try await manager.withTurnIfAvailable { try await save(draft) } != nil
@@ -103,10 +109,12 @@ extension PromiseManager {
   /// - Parameters:
   ///   - name: The name in events, errors and diagnostics.
   ///   - body: The work that must not overlap with another turn or step.
-  /// - Returns: The value of `body`; nil if it was not called, also in a running step of this manager.
-  /// - Throws: The error of `body`; `CancellationError` if the task was canceled before, or ``PromiseError/closed`` if
-  ///   the manager was closed, also if the turn was not available; and ``PromiseError/timedOut(_:)`` if `body` exceeded
-  ///   the manager's time limit, whatever it threw.
+  /// - Returns: The value of `body`; nil if it was not called, also in a running step of this
+  ///   manager.
+  /// - Throws: The error of `body`; `CancellationError` if the task was canceled before, or
+  ///   ``PromiseError/closed`` if the manager was closed, also if the turn was not available; and
+  ///   ``PromiseError/timedOut(_:)`` if `body` exceeded the manager's time limit, whatever it
+  ///   threw.
   @inlinable
   nonisolated(nonsending) public func withTurnIfAvailable<Value, Failure: Error>(
     _ name: String? = nil, _ body: nonisolated(nonsending) () async throws(Failure) -> Value

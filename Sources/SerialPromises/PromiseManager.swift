@@ -18,8 +18,8 @@ import Dispatch
 /// handler has returned *and* its `then` has been called, on any thread. <doc:LifeOfAStep> has the
 /// stages of a step, and when a promise ends as a step.
 ///
-/// **Threads.** A handler isolated to an actor, as in code of the main actor, runs on that actor. Others run
-/// on the queue `on:` or, without one, on the thread that made the step runnable; see
+/// **Threads.** A handler isolated to an actor, as in code of the main actor, runs on that actor.
+/// Others run on the queue `on:` or, without one, on the thread that made the step runnable; see
 /// <doc:LifeOfAStep#Threads>.
 ///
 /// **Stack.** Constant, even if many steps call `then` immediately.
@@ -97,8 +97,8 @@ public final class PromiseManager: StepRunner {
 
   /// Creates a manager with its first steps.
   ///
-  /// They run as if they had been added with ``add(contentsOf:)``. Without a queue `on:`, a step whose work is a
-  /// closure may run on this thread before the manager is returned.
+  /// They run as if they had been added with ``add(contentsOf:)``. Without a queue `on:`, a step
+  /// whose work is a closure may run on this thread before the manager is returned.
   ///
   /// ```swift
   /// let login = Step("login") { then in download { then() } }
@@ -110,11 +110,13 @@ public final class PromiseManager: StepRunner {
   ///   - steps: The steps. Their `handler`s are read immediately.
   ///   - queue: The queue of the handlers; nil selects the thread that made the step runnable.
   ///   - policy: The treatment of the waiting steps after a failure.
-  ///   - capacity: The maximum number of waiting steps, without the running one, at least 1; nil means no limit.
+  ///   - capacity: The maximum number of waiting steps, without the running one, at least 1; nil
+  ///     means no limit.
   ///   - rate: The maximum number of steps that start in any interval; nil means no limit.
-  ///   - timeLimit: The maximum duration of each step, from the start of its turn; nil means no limit.
-  ///   - abandoning: Whether the manager continues with the next step after a timeout, although **the work of
-  ///     the step may still be running**.
+  ///   - timeLimit: The maximum duration of each step, from the start of its turn; nil means no
+  ///     limit.
+  ///   - abandoning: Whether the manager continues with the next step after a timeout, although
+  ///     **the work of the step may still be running**.
   ///   - clock: The clock that measures the rate, the time limit, and how long callers wait.
   ///   - diagnostics: The handler for misuse; nil selects ``DiagnosticHandler/shared``.
   public convenience init(
@@ -144,12 +146,13 @@ public final class PromiseManager: StepRunner {
   /// manager.add { then in download { then() } }
   /// ```
   ///
-  /// In debug builds, a `Task` that the handler starts belongs to the step until `then` is called: waiting for the
-  /// manager in it, for instance with `run`, fails with ``PromiseError/deadlock(_:)``, even if the step does not
-  /// wait for the task. Call `then` before, or use `Task.detached` or ``enqueue(_:at:file:line:_:)``.
+  /// In debug builds, a `Task` that the handler starts belongs to the step until `then` is called:
+  /// waiting for the manager in it, for instance with `run`, fails with
+  /// ``PromiseError/deadlock(_:)``, even if the step does not wait for the task. Call `then`
+  /// before, or use `Task.detached` or ``enqueue(_:at:file:line:_:)``.
   ///
-  /// - Parameter handler: The work; it must call `then`. A closure isolated to an actor, for instance one
-  ///   in code of the main actor, runs on that actor.
+  /// - Parameter handler: The work; it must call `then`. A closure isolated to an actor, for
+  ///   instance one in code of the main actor, runs on that actor.
   /// - Returns: The step's handle. A step is refused if the manager is closed or full. It then
   ///   fails with that error, never runs, and is reported as a ``Diagnostic``.
   @discardableResult
@@ -191,11 +194,13 @@ public final class PromiseManager: StepRunner {
   @discardableResult
   public func add(_ step: some Promisable) -> StepHandle { add(Step(step)) }
 
-  /// Adds several steps of any types, one directly after the other: no other thread adds one in between.
+  /// Adds several steps of any types, one directly after the other: no other thread adds one in
+  /// between.
   ///
-  /// The steps enter together, in the order of the array, and the first one begins after that. If the manager
-  /// is closed, or has no room for all of them, those that it cannot take are refused, each as by
-  /// ``add(_:)-(Step)``: with a capacity, at most as many enter together, also if the manager is idle.
+  /// The steps enter together, in the order of the array, and the first one begins after that. If
+  /// the manager is closed, or has no room for all of them, those that it cannot take are refused,
+  /// each as by ``add(_:)-(Step)``: with a capacity, at most as many enter together, also if the
+  /// manager is idle.
   ///
   /// Takes time proportional to their number.
   ///

@@ -1,13 +1,18 @@
 // A promise as a step.
 //
-// 1. Added: its `PromiseStepRecord` attaches a `Reservation` to the promise, by which canceling the promise
-//    cancels the step, and reserves the promise for the turn: no other demand starts it before.
-// 2. In its turn: `work(for:)` makes a `WorkScope`, attaches a `StepEnd`, and demands the promise. Each that
-//    works for the scope retains it until it is settled and its producer has ended; so does this call.
-// 3. Settled: the `StepEnd`, after the handlers that were attached before it, stores the outcome in the scope.
-// 4. Ended: the last reference to the scope is released, wherever that is. Its `deinit` calls `then` with the
-//    outcome, and leaves the next step to the thread's `Trampoline`, or to another thread.
-// 5. `ended` of the record: a step that was canceled, or ended before it started its promise, cancels the promise.
+// 1. Added: its `PromiseStepRecord` attaches a `Reservation` to the promise, by which canceling the
+//    promise cancels the step, and reserves the promise for the turn: no other demand starts it
+//    before.
+// 2. In its turn: `work(for:)` makes a `WorkScope`, attaches a `StepEnd`, and demands the promise.
+//    Each that works for the scope retains it until it is settled and its producer has ended; so
+//    does this call.
+// 3. Settled: the `StepEnd`, after the handlers that were attached before it, stores the outcome in
+//    the scope.
+// 4. Ended: the last reference to the scope is released, wherever that is. Its `deinit` calls
+//    `then` with the outcome, and leaves the next step to the thread's `Trampoline`, or to another
+//    thread.
+// 5. `ended` of the record: a step that was canceled, or ended before it started its promise,
+//    cancels the promise.
 
 /// Whether any promise has ever been a step.
 ///
@@ -41,14 +46,15 @@ extension Core {
 extension PromiseManager {
   /// Runs asynchronous work as a step, and returns a promise of its value.
   ///
-  /// The counterpart of ``run(_:at:waitingAtMost:_:)`` for synchronous code. The work has its place in the queue
-  /// from now on, and runs in its own task, even if its value is never demanded. Canceling the
-  /// promise cancels the step: a waiting step will not run, and a running step's task is canceled.
-  /// The promise is settled together with the step: when the manager is idle, it has its outcome.
-  /// Only if it is canceled itself while the work runs does it fail before, immediately; the step ends
-  /// when the work has ended (<doc:Cancellation#Steps>). The work has the task-local values of the calling code, and
-  /// its priority, or that of tasks that wait for it (<doc:LifeOfAStep#Priorities>). The promise has the progress that
-  /// the work reports with ``reportProgress(_:)``.
+  /// The counterpart of ``run(_:at:waitingAtMost:_:)`` for synchronous code. The work has its place
+  /// in the queue from now on, and runs in its own task, even if its value is never demanded.
+  /// Canceling the promise cancels the step: a waiting step will not run, and a running step's task
+  /// is canceled. The promise is settled together with the step: when the manager is idle, it has
+  /// its outcome. Only if it is canceled itself while the work runs does it fail before,
+  /// immediately; the step ends when the work has ended (<doc:Cancellation#Steps>). The work has
+  /// the task-local values of the calling code, and its priority, or that of tasks that wait for it
+  /// (<doc:LifeOfAStep#Priorities>). The promise has the progress that the work reports with
+  /// ``reportProgress(_:)``.
   ///
   /// ```swift
   /// manager.enqueue("save") { try await save(draft) }
@@ -131,8 +137,8 @@ extension PromiseManager {
     // Observes without demanding, because the manager demands. The dependency allows the detection
     // of cycles.
     let value = StepValue(target: result, share: ProgressShare())
-    // Under the lock: the result of `serially` is part of a combination already, which another thread
-    // may settle, and so withdraw this, or read its progress.
+    // Under the lock: the result of `serially` is part of a combination already, which another
+    // thread may settle, and so withdraw this, or read its progress.
     result.withLock { $0.depend(on: .adopted(promise.core, value)) }
     promise.core.attach(value)
     let handle = insert(Step(promise), reportsRefusal: false)
@@ -166,9 +172,9 @@ private final class StepValue: Adoption {
 extension Promise {
   /// Starts the promise, and ends the step when the promise is settled and its work has ended.
   ///
-  /// The progress of the promise is the step's until the step ends, and then has progress 1. Canceling the running step
-  /// cancels the promise, if possible. If the handler is part of a ``Step`` that is canceled while it waits, the promise
-  /// stays pending: add the promise itself.
+  /// The progress of the promise is the step's until the step ends, and then has progress 1.
+  /// Canceling the running step cancels the promise, if possible. If the handler is part of a
+  /// ``Step`` that is canceled while it waits, the promise stays pending: add the promise itself.
   ///
   /// ```swift
   /// let page = Promise { try await load(url) }
@@ -208,7 +214,8 @@ extension Core {
     }
   }
 
-  /// The step of these scopes that must end before this promise can be settled; nil if there is none.
+  /// The step of these scopes that must end before this promise can be settled; nil if there is
+  /// none.
   func deadlockedStep(in scopes: [WorkScope]) -> StepIdentity? {
     guard hasEnqueued.load(ordering: .relaxed) else { return nil }
     return deadlock { turn in
@@ -266,7 +273,8 @@ final class PromiseStepRecord: StepRecord, @unchecked Sendable {
     if case .entered(_, let id, _) = admission { self.id = id }
   }
 
-  /// Reserves the promise for the step: it starts in the step's turn, and is canceled with the step.
+  /// Reserves the promise for the step: it starts in the step's turn, and is canceled with the
+  /// step.
   ///
   /// A refusal does not change the promise.
   override func hasEntered(_ admission: SerialOrder.Admission) {

@@ -4,8 +4,8 @@ import Testing
 /// Runs a suite in threads of its own.
 ///
 /// For tests that mostly wait for another program. Swift runs tests in as many threads as there are
-/// processors: a test that waits keeps one from all others, and a suite that runs one test at a time
-/// waits for a turn before each of them.
+/// processors: a test that waits keeps one from all others, and a suite that runs one test at a
+/// time waits for a turn before each of them.
 package struct BesideTrait: SuiteTrait, TestScoping {
   package func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
@@ -27,7 +27,8 @@ private final class BesideExecutor: TaskExecutor {
 
   private let queue: OperationQueue = {
     let queue = OperationQueue()
-    // Most of them wait at any time. Under a sanitizer the programs that they start need the processors.
+    // Most of them wait at any time. Under a sanitizer the programs that they start need the
+    // processors.
     queue.maxConcurrentOperationCount = isSanitized ? 2 : 8
     return queue
   }()

@@ -1,6 +1,7 @@
 /// A guarantee of the library or the program, in one sentence.
 ///
-/// A test names those that it covers by the trait `.shows`; `.ci/shown` prints them with their tests.
+/// A test names those that it covers by the trait `.shows`; `.ci/shown` prints them with their
+/// tests.
 package protocol Guarantee: CaseIterable, RawRepresentable<String>, Sendable {
   /// The part of the library or the program that the guarantees describe.
   static var subject: String { get }

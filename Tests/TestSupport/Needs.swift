@@ -26,8 +26,9 @@ package struct MissingTools: Error, CustomStringConvertible {
 extension Trait where Self == ConditionTrait {
   /// Skips the test, or every test of the suite, if one of these tools is missing.
   ///
-  /// The reason names each missing tool and the command that installs it. With `SERIALQ_DEMAND_TOOLS=1`
-  /// in the environment the test fails instead, so CI skips no test but those of kqueue.
+  /// The reason names each missing tool and the command that installs it. With
+  /// `SERIALQ_DEMAND_TOOLS=1` in the environment the test fails instead, so CI skips no test but
+  /// those of kqueue.
   package static func needs(
     _ tools: Tool..., sourceLocation: SourceLocation = #_sourceLocation
   ) -> Self {

@@ -15,8 +15,8 @@ final class Combination: Junction {
     var takesMean: Bool { self == .all || self == .settled }
   }
 
-  /// Computes the value or error from the inputs, and from the index of the input that decided; nil if
-  /// all did together.
+  /// Computes the value or error from the inputs, and from the index of the input that decided; nil
+  /// if all did together.
   ///
   /// Must not capture the inputs, which would form a cycle.
   typealias Finish<Value> = @Sendable (_ decider: Int?, [Core]) throws -> Value

@@ -8,8 +8,8 @@ import Dispatch
 ///
 /// The sequence is iterated on the caller's actor: in a `@MainActor` function, and at the top level
 /// of `main.swift`, on the main actor. Its closures may therefore access the same state as the
-/// caller. Without isolation, it is iterated on a queue of its own. It is never accessed by two threads
-/// concurrently.
+/// caller. Without isolation, it is iterated on a queue of its own. It is never accessed by two
+/// threads concurrently.
 ///
 /// - Parameters:
 ///   - promises: A sequence of promises. The next one is pulled, and started if cold, when the
@@ -280,8 +280,8 @@ private struct PullState<Value: Sendable, Item: Sendable> {
     return true
   }
 
-  /// The next action of the holder of the claim: another pull or, if pulling is over, the release of
-  /// the iterator.
+  /// The next action of the holder of the claim: another pull or, if pulling is over, the release
+  /// of the iterator.
   ///
   /// - Returns: Nil if there is none; the claim has been released.
   mutating func next() -> (isOver: Bool, iterator: (any IteratorProtocol<Promise<Value>>)?)? {

@@ -3,8 +3,8 @@ extension Promise {
   ///
   /// Restarts the cold promises that this one was derived from. A promise whose work has started
   /// before this call, for instance one of `enqueue`, cannot be restarted, nor one that iterates a
-  /// sequence that is not a collection: this is reported as ``Diagnostic/cannotRetry(_:)``, and there
-  /// is a single attempt. To retry a step, add a retried promise.
+  /// sequence that is not a collection: this is reported as ``Diagnostic/cannotRetry(_:)``, and
+  /// there is a single attempt. To retry a step, add a retried promise.
   ///
   /// An attempt takes time proportional to the number of restarted links.
   ///
@@ -48,8 +48,8 @@ extension AnyPromise {
         restart().retry(policy, clock, attempt: attempt + 1, restart)
       }
       guard pause > .zero else { return .promise(next()) }
-      // Cold: a hot promise could be fulfilled before its link joins the steps that the next attempt
-      // works for, and the attempt would then not be marked with them.
+      // Cold: a hot promise could be fulfilled before its link joins the steps that the next
+      // attempt works for, and the attempt would then not be marked with them.
       let wait = Promise<Void>(cold: Core.Traits(origin: origin)) {
         $0.adopt(.later(.value(()), pause, clock, origin))
       }

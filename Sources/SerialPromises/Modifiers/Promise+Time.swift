@@ -88,8 +88,8 @@ private final class TimeoutLink<C: Clock<Duration>>: Core, Recipe, @unchecked Se
     guard case .one(let source, _, _) = sources else { return }
     let timer = Timer(after: duration, on: clock) { [self, source] failure in
       let error: any Error = failure ?? PromiseError.timedOut(duration)
-      // Decides what came first: once withdrawn, the link is not settled by its source. The source is
-      // canceled before the failure, which announces it.
+      // Decides what came first: once withdrawn, the link is not settled by its source. The source
+      // is canceled before the failure, which announces it.
       let scopes = withLock { $0.scopes }
       // The source counts only until the withdrawal.
       updateProgress()

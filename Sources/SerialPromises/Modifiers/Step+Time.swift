@@ -3,10 +3,12 @@ extension Promisable {
   ///
   /// A `then` that is called in time counts, even if the handler returns later. Otherwise the step
   /// is canceled. When its cancel handlers have returned, its outcome is the timeout, and observers
-  /// are notified. A `then` that the cancel handlers call is not late. Handlers of an actor may run later.
+  /// are notified. A `then` that the cancel handlers call is not late. Handlers of an actor may run
+  /// later.
   ///
-  /// **The next step still waits for the `then`** of this one, or the end of its promise's work. Pass
-  /// `abandoning: true` for work that may overlap with later steps; see <doc:LifeOfAStep#Time-limits>.
+  /// **The next step still waits for the `then`** of this one, or the end of its promise's work.
+  /// Pass `abandoning: true` for work that may overlap with later steps; see
+  /// <doc:LifeOfAStep#Time-limits>.
   ///
   /// If the clock throws, the time limit counts as exceeded: the step fails with the clock's error.
   ///

@@ -56,10 +56,11 @@ struct Backpressure {
   /// - Returns: The adder, if it was waiting for room.
   mutating func unpark(_ id: Int) -> Adder? { line.removeValue(forKey: id) }
 
-  /// Admits the adder of step `id`, which has left, or the oldest one, if the steps that still wait leave room
-  /// for its step.
+  /// Admits the adder of step `id`, which has left, or the oldest one, if the steps that still wait
+  /// leave room for its step.
   mutating func left(_ id: Int, waitingCount: Int) -> Adder? {
-    // A step that was itself parked, and was moved, leaves no room behind; nor does one that was replaced.
+    // A step that was itself parked, and was moved, leaves no room behind; nor does one that was
+    // replaced.
     unpark(id) ?? admitFirst(beside: waitingCount - parked)
   }
 

@@ -7,14 +7,15 @@ class Caller: StepRecord, CancellableWork, @unchecked Sendable {
   /// The number of the step; 0 before its addition.
   private(set) var id = 0
 
-  /// The continuation of the waiting task: true when the turn begins, false when the step was canceled
-  /// before.
+  /// The continuation of the waiting task: true when the turn begins, false when the step was
+  /// canceled before.
   private var waiter: UnsafeContinuation<Bool, Never>?
 
   /// Whether the turn has begun, and whether the code has.
   private var (hasTurn, hasBegun) = (false, false)
 
-  /// The task of a turn, from its addition to its end, or of the work of `run` or `enqueue`, while it runs.
+  /// The task of a turn, from its addition to its end, or of the work of `run` or `enqueue`, while
+  /// it runs.
   private var task = CancellableTask()
 
   /// Creates the record of a turn that began at once, in a task that has not ended.

@@ -3,24 +3,27 @@ extension SerialOrder {
   ///
   /// From the addition of a step to the next one:
   ///
-  /// 1. `add` appends the step to the line. If the order rests, the caller gets the *claim*, the right to start
-  ///    the next step, which one thread has at a time.
-  /// 2. The holder calls `next`, which begins the first step and returns its handler, or says why not.
-  /// 3. The holder calls the handler, and then `handlerReturned`. If `then` was called, the step ends, and
-  ///    the holder continues with 2. Otherwise it leaves, and who calls `then` ends the step, and is the holder.
+  /// 1. `add` appends the step to the line. If the order rests, the caller gets the *claim*, the
+  ///    right to start the next step, which one thread has at a time.
+  /// 2. The holder calls `next`, which begins the first step and returns its handler, or says why
+  ///    not.
+  /// 3. The holder calls the handler, and then `handlerReturned`. If `then` was called, the step
+  ///    ends, and the holder continues with 2. Otherwise it leaves, and who calls `then` ends the
+  ///    step, and is the holder.
   ///
   /// `PromiseManager.drain` is the loop of a holder.
   enum Phase {
     /// No step runs, and no thread holds the claim. → claimed, running
     case resting
-    /// A thread holds the claim: it is going to call `next`. → running, onItsWay, throttled, resting
+    /// A thread holds the claim: it is going to call `next`. → running, onItsWay, throttled,
+    /// resting
     case claimed
     /// Steps wait, and the claim is sent to where the first one has to run, which may be busy.
     /// → claimed, resting
     ///
-    /// The thread that arrives has the claim only if the trip is still the current one: the claim is taken
-    /// back when the first step no longer has to run there. Otherwise a step that was canceled or overtaken
-    /// would hold up the others.
+    /// The thread that arrives has the claim only if the trip is still the current one: the claim
+    /// is taken back when the first step no longer has to run there. Otherwise a step that was
+    /// canceled or overtaken would hold up the others.
     case onItsWay(Trip)
     /// Steps wait, but the rate does not allow one to start; a timer will claim. → claimed, resting
     case throttled(Wait)
@@ -30,7 +33,8 @@ extension SerialOrder {
 
   /// A trip of the claim.
   struct Trip {
-    /// The actor where it ends, which the closure that is sent there retains; nil for the queue of handlers.
+    /// The actor where it ends, which the closure that is sent there retains; nil for the queue of
+    /// handlers.
     let actor: ObjectIdentifier?
     let ticket: Int
   }
@@ -50,7 +54,8 @@ extension SerialOrder {
   ///
   /// Without references, because a phase is copied and replaced for each step.
   struct Running {
-    /// The thread that has the handler on its stack; nil after it has returned, and for code in a task.
+    /// The thread that has the handler on its stack; nil after it has returned, and for code in a
+    /// task.
     var thread: ThreadIdentity?
 
     /// Whether `then` was called, or counts as called, and did not end the step.
@@ -62,7 +67,8 @@ extension SerialOrder {
 
   /// The requests, limits and progress of the running step.
   ///
-  /// An object, made when the first of them is needed and released with the step. Accessed only under the lock.
+  /// An object, made when the first of them is needed and released with the step. Accessed only
+  /// under the lock.
   final class Supervision {
     var isCancelRequested = false
 
@@ -73,7 +79,8 @@ extension SerialOrder {
     /// Whether the step ends without its `then` when it has timed out.
     var isAbandoned = false
 
-    /// Whether the grace period has passed: the step ends when its handler returns, unless `then` was called.
+    /// Whether the grace period has passed: the step ends when its handler returns, unless `then`
+    /// was called.
     var isGraceOver = false
 
     var timers: [Timer] = []
@@ -92,8 +99,8 @@ extension SerialOrder {
       case ahead
       /// The cancel handlers run; then the step fails with this error.
       ///
-      /// Not before, because an observer may rely on the work being canceled. Meanwhile a call of `then` does
-      /// not end the step.
+      /// Not before, because an observer may rely on the work being canceled. Meanwhile a call of
+      /// `then` does not end the step.
       case passing(any Error)
       /// The step has its outcome, and still runs.
       case passed

@@ -1,7 +1,7 @@
 /// Retains the manager from the claim until the queue is at rest, unless the task of a turn does.
 ///
-/// A key's manager is retained at rest, too, while it knows what a new one would not: that it is paused or was
-/// closed for itself, and its waiting steps.
+/// A key's manager is retained at rest, too, while it knows what a new one would not: that it is
+/// paused or was closed for itself, and its waiting steps.
 struct Retention {
   private(set) var manager: (any StepRunner)?
 

@@ -39,7 +39,8 @@ struct RunningStep: Sendable {
       if case .work(let work) = context?.kind { work } else { nil }
     }
 
-    /// Whether the task does work; the mark of a closure's handler, which only debug builds set, does not count.
+    /// Whether the task does work; the mark of a closure's handler, which only debug builds set,
+    /// does not count.
     var isOfWork: Bool {
       if case .handler = context?.kind { false } else { lock != nil || context != nil }
     }
@@ -56,7 +57,8 @@ struct RunningStep: Sendable {
     enum Kind {
       /// The step is code in a task.
       case code
-      /// The step waits for code that is no work of its own: a handler of the promise that it is, or a sequence.
+      /// The step waits for code that is no work of its own: a handler of the promise that it is,
+      /// or a sequence.
       case callback
       /// The closure's handler that the task belongs to.
       case handler(RunningHandler)
@@ -83,7 +85,8 @@ struct RunningStep: Sendable {
     self.init(lock: lock, id: id, context: outer.map { Context(.code, outer: $0) })
   }
 
-  /// The mark of code that the step waits for, and that reports no progress: of a promise that is the step.
+  /// The mark of code that the step waits for, and that reports no progress: of a promise that is
+  /// the step.
   init(callbackOf lock: Locked<SerialOrder>, id: Int, outer: RunningStep?) {
     self.init(
       lock: lock, id: id, context: outer.map { Context(.callback, outer: $0) } ?? .callback)
@@ -143,12 +146,13 @@ struct RunningStep: Sendable {
   }
 }
 
-/// The handler of a closure step, in the mark of the tasks that it starts: once it has called `then`,
-/// nothing waits for them.
+/// The handler of a closure step, in the mark of the tasks that it starts: once it has called
+/// `then`, nothing waits for them.
 ///
 /// The order does not know of a call before the handler returns: the token does.
 final class RunningHandler: Sendable {
-  // Weak: the mark of a task that outlives the step does not prevent the detection of a dropped `then`.
+  // Weak: the mark of a task that outlives the step does not prevent the detection of a dropped
+  // `then`.
   private weak let token: Token?
 
   init(_ then: Then) { token = then.token }

@@ -6,7 +6,8 @@ struct Work {
 
   init(_ call: @escaping Handler) { self.call = call }
 
-  /// Removes the isolation from the type of a handler: the caller guarantees it, as for `unisolated`.
+  /// Removes the isolation from the type of a handler: the caller guarantees it, as for
+  /// `unisolated`.
   ///
   /// A cast of structures: the compiler would wrap a function in others.
   @inline(__always)
@@ -23,8 +24,8 @@ struct Work {
 struct Slot {
   /// The handler.
   ///
-  /// Nil after it has been taken, so that a step that ran or was canceled retains nothing. The slot of a
-  /// waiting step without one is that of code in a task.
+  /// Nil after it has been taken, so that a step that ran or was canceled retains nothing. The slot
+  /// of a waiting step without one is that of code in a task.
   var work: Work?
 
   var stage = Stage.waiting
@@ -57,7 +58,8 @@ struct Slot {
 ///
 /// A waiting step costs its slot, without an allocation of its own.
 final class Segment {
-  // Mutable state is accessed only under `lock`, and later by `deinit`, which has the only reference.
+  // Mutable state is accessed only under `lock`, and later by `deinit`, which has the only
+  // reference.
 
   /// The number of slots in a regular segment.
   static let capacity = 64

@@ -1,8 +1,9 @@
-// The running work has at least the priority of the tasks that wait for its end: see `TaskPriority.swift`.
+// The running work has at least the priority of the tasks that wait for its end: see
+// `TaskPriority.swift`.
 
 extension SerialOrder {
-  /// Makes a change that may add a waiting task, and raises the running step's work if that has a higher
-  /// priority than all that wait.
+  /// Makes a change that may add a waiting task, and raises the running step's work if that has a
+  /// higher priority than all that wait.
   @inline(__always)
   mutating func raisingRunning<Result>(_ change: (inout Self) -> Result) -> Result {
     let before = line.waiters.priorities.highest
@@ -11,7 +12,8 @@ extension SerialOrder {
     return result
   }
 
-  /// Counts a task that waits for its turn, or for the end of a step whose work the caller raises itself.
+  /// Counts a task that waits for its turn, or for the end of a step whose work the caller raises
+  /// itself.
   mutating func wait(for record: StepRecord, at priority: UInt8) {
     guard record.segment != nil, priority > record.waitingPriority else { return }
     if isRunning, queue.firstRecord === record {
@@ -41,12 +43,13 @@ extension SerialOrder {
     if line.waiters.priorities.highest > own { raiseRunning() }
   }
 
-  /// Raises the work of the running step to the highest priority of the tasks that wait for its end.
+  /// Raises the work of the running step to the highest priority of the tasks that wait for its
+  /// end.
   @inline(never)
   private mutating func raiseRunning() {
     guard case .running(let step) = phase else { return }
-    // A turn that began at once has no record. It gets one: from now on, its task waits for other threads that
-    // use it.
+    // A turn that began at once has no record. It gets one: from now on, its task waits for other
+    // threads that use it.
     if queue.firstRecord == nil, step.endsItself, let task = taskAtOnce {
       line.queue.record(Caller(queue.firstSegment.lock, atOnce: queue.first, task))
     }

@@ -19,7 +19,8 @@ extension SerialOrder {
   /// Whether no step runs or waits.
   var isIdle: Bool { waitingCount == 0 && line.leavingCount == 0 && !isRunning }
 
-  /// Checks whether a step that is added now begins at once, or is refused because the queue is closed.
+  /// Checks whether a step that is added now begins at once, or is refused because the queue is
+  /// closed.
   ///
   /// - Parameter time: The time since the creation of a manager with a rate.
   /// - Returns: Whether it does not wait.
@@ -87,8 +88,8 @@ extension SerialOrder {
     holds(condition) ? nil : line.waiters.add(condition, wake)
   }
 
-  /// The time for which the manager of a key is retained after the start of a step: its rate would be
-  /// forgotten.
+  /// The time for which the manager of a key is retained after the start of a step: its rate would
+  /// be forgotten.
   var memory: Duration? {
     isRunning && retention.isOfKey ? throttle?.rate.interval : nil
   }

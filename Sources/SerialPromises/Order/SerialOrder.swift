@@ -1,8 +1,8 @@
 /// A pure state machine that decides which step runs.
 ///
-/// It starts no threads, calls no handlers and takes no locks: `transition` locks it, makes a change, unlocks it
-/// and performs the effects. Everything that could run user code (a handler, a callback, the release of
-/// either) is an effect, or is returned.
+/// It starts no threads, calls no handlers and takes no locks: `transition` locks it, makes a
+/// change, unlocks it and performs the effects. Everything that could run user code (a handler, a
+/// callback, the release of either) is an effect, or is returned.
 struct SerialOrder {
   private(set) var phase = Phase.resting
   /// The steps, and the observers of them.
@@ -75,7 +75,8 @@ struct SerialOrder {
   private mutating func put(_ id: Int, _ record: StepRecord, to place: StepPlace) -> Int? {
     let replaced = place.replaced(by: id, in: record.lock)
     let visited = line.queue.move(id, record, to: place, isRunning: isRunning)
-    // Last: with another step in its place, the queue does not become idle. Its segment may have been split.
+    // Last: with another step in its place, the queue does not become idle. Its segment may have
+    // been split.
     if visited != nil, let replaced, let segment = replaced.segmentOfWaiting(in: record.lock) {
       line.cancel(replaced.id, in: segment)
     }
@@ -91,8 +92,8 @@ struct SerialOrder {
     return .entered(record, id: id, claims: claim(for: owner))
   }
 
-  /// Adds a step regardless of the capacity; calls `admitted` with true when there is room for it, or with
-  /// false when it was canceled before.
+  /// Adds a step regardless of the capacity; calls `admitted` with true when there is room for it,
+  /// or with false when it was canceled before.
   mutating func addWhenRoom(
     _ work: Work, _ record: StepRecord, lock: Locked<SerialOrder>,
     owner: (any StepRunner)?, admitted: @escaping @Sendable (Bool) -> Void
@@ -178,7 +179,8 @@ struct SerialOrder {
     return nil
   }
 
-  /// Adds and begins code in a task that retains the manager, if the queue is idle and nothing observes it.
+  /// Adds and begins code in a task that retains the manager, if the queue is idle and nothing
+  /// observes it.
   ///
   /// - Returns: The number of its step, which has no record.
   mutating func grantAtOnce(_ lock: Locked<SerialOrder>, to task: UnownedTask? = nil) -> Int? {
@@ -210,7 +212,8 @@ struct SerialOrder {
   mutating func then(id: Int, error: (any Error)?) -> ThenResult {
     guard awaitsThen(id), case .running(var step) = phase else { return .late }
     var error = error
-    // Work that is stopped often ends with an error of its own. Not if it ended before the cancellation.
+    // Work that is stopped often ends with an error of its own. Not if it ended before the
+    // cancellation.
     if isCancelRequested, let own = error {
       line.effects.release(own)
       error = CancellationError()
@@ -448,7 +451,8 @@ struct SerialOrder {
   ///
   /// - Returns: Whether it has.
   private mutating func withdraw() -> Bool {
-    // Its task learns it on its actor, and would hold up the others as long as that is busy. A timeout comes first: the step has its outcome when its cancel handlers have returned.
+    // Its task learns it on its actor, and would hold up the others as long as that is busy. A
+    // timeout comes first: the step has its outcome when its cancel handlers have returned.
     guard case .running(let step) = phase, !isTimingOut, queue.firstRecord?.isYetToBegin == true
     else { return false }
     supervised().isCancelRequested = true

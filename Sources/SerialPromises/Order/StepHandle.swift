@@ -67,9 +67,9 @@ public struct StepHandle: Sendable {
 
   /// The progress of the step from 0 to 1.
   ///
-  /// 0 while the step waits, then what its work has reported, and 1 when it has ended, whatever its outcome: so
-  /// it counts in ``PromiseManager/progress``. A step that has timed out and still runs has not ended. A refused step has
-  /// ended, and does not count.
+  /// 0 while the step waits, then what its work has reported, and 1 when it has ended, whatever its
+  /// outcome: so it counts in ``PromiseManager/progress``. A step that has timed out and still runs
+  /// has not ended. A refused step has ended, and does not count.
   ///
   /// ```swift
   /// let handle = manager.add("upload") { then in upload(file) { then($0) } }

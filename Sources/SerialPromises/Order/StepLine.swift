@@ -1,5 +1,5 @@
-/// The steps of an order from their addition to their end, and the observers of it: listeners, waiting callers,
-/// adders that wait for room.
+/// The steps of an order from their addition to their end, and the observers of it: listeners,
+/// waiting callers, adders that wait for room.
 ///
 /// When a step may start is up to the order.
 struct StepLine {
@@ -129,7 +129,8 @@ struct StepLine {
     close(queue.first, in: segment, outcome, endsWork: true, reporter: reporter)
   }
 
-  /// Gives step `id` its outcome: notifies its observers, and stores it in its record for the handles.
+  /// Gives step `id` its outcome: notifies its observers, and stores it in its record for the
+  /// handles.
   ///
   /// `endsWork` is whether the work is to be notified, because it has not been canceled before.
   private mutating func close(
@@ -273,7 +274,8 @@ struct StepLine {
     effects.release(buffer.removeAll())
   }
 
-  /// Ends the events of an invalidated order, after the events of steps that leave on other threads.
+  /// Ends the events of an invalidated order, after the events of steps that leave on other
+  /// threads.
   mutating func endEvents() {
     endsEvents = leavingCount > 0
     guard !endsEvents, let feed = feed.take() else { return }

@@ -22,13 +22,14 @@ public enum StepPlace: Sendable {
 
   /// In place of another step, which is canceled, if that one still waits.
   ///
-  /// Both at once: no other thread finds the two steps together, or neither of them, and the other step cannot
-  /// begin in between. A full manager accepts the new step, because nothing grows. If the new step is refused,
-  /// the other one stays; if it is canceled or gives up waiting later, the other one does not come back. A promise that
-  /// replaces itself is canceled.
+  /// Both at once: no other thread finds the two steps together, or neither of them, and the other
+  /// step cannot begin in between. A full manager accepts the new step, because nothing grows. If
+  /// the new step is refused, the other one stays; if it is canceled or gives up waiting later, the
+  /// other one does not come back. A promise that replaces itself is canceled.
   ///
-  /// Equivalent to ``last`` if that step does not wait in this manager: it runs, has ended, was refused or
-  /// belongs to another manager. A running step is not canceled. Moving a step to its own place has no effect.
+  /// Equivalent to ``last`` if that step does not wait in this manager: it runs, has ended, was
+  /// refused or belongs to another manager. A running step is not canceled. Moving a step to its
+  /// own place has no effect.
   ///
   /// ```swift
   /// // What is typed into a search field: of the requests that wait, only the latest one matters.

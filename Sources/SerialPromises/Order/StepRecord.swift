@@ -71,7 +71,8 @@ class StepRecord: @unchecked Sendable {
   /// Called next, without the lock.
   func hasEntered(_ admission: SerialOrder.Admission) {}
 
-  /// Whether this needs the following calls: it is the work of the step, or reserves a promise for it.
+  /// Whether this needs the following calls: it is the work of the step, or reserves a promise for
+  /// it.
   var isWork: Bool { false }
 
   /// Whether the work of a waiting step that is canceled is canceled before the step is over.
@@ -88,7 +89,8 @@ class StepRecord: @unchecked Sendable {
   /// Whether only the step's own code ends it, when it runs.
   var endsItself: Bool { false }
 
-  /// Whether the turn was given to a task that has not begun the code, because its actor may be busy.
+  /// Whether the turn was given to a task that has not begun the code, because its actor may be
+  /// busy.
   ///
   /// Requires the lock.
   var isYetToBegin: Bool { false }

@@ -38,8 +38,9 @@ public struct Then: Sendable {
   ///
   /// The step must still call `then`, with any error if it was stopped. The handler is
   /// called once, on the thread that cancels. If the step is already canceled, it is called
-  /// immediately on the calling thread. It is released when the step ends. A closure isolated to an actor is
-  /// called there instead, possibly after the cancellation has returned and the step has ended.
+  /// immediately on the calling thread. It is released when the step ends. A closure isolated to an
+  /// actor is called there instead, possibly after the cancellation has returned and the step has
+  /// ended.
   ///
   /// A handler that captures `then` prevents the detection of a dropped `then`.
   ///
@@ -73,8 +74,9 @@ public struct Then: Sendable {
 
   /// Reports the progress of the step.
   ///
-  /// A value that decreases or is outside 0…1 has no effect and is reported as a ``Diagnostic``. Differences within the
-  /// precision of `Float` are ignored. After the end of the step, a call has no effect, and is not reported.
+  /// A value that decreases or is outside 0…1 has no effect and is reported as a ``Diagnostic``.
+  /// Differences within the precision of `Float` are ignored. After the end of the step, a call has
+  /// no effect, and is not reported.
   ///
   /// ```swift
   /// manager.add { then in

@@ -3,8 +3,8 @@
 /// Its `deinit` detects a dropped `then`.
 final class Token: Sendable {
   let lock: Locked<SerialOrder>
-  // Changes only in `reuse`, while a single reference exists. Others read it under the lock, or before
-  // they release their reference.
+  // Changes only in `reuse`, while a single reference exists. Others read it under the lock, or
+  // before they release their reference.
   private let step: Atomic<Int>
   private let callState = Atomic(CallState.onStack)
 
@@ -43,8 +43,9 @@ final class Token: Sendable {
     callState.store(CallState.onStack, ordering: .relaxed)
   }
 
-  /// Makes the next call a transition of its own, which continues the queue: when the handler has returned,
-  /// and before a time limit, or a call in time would lose to a limit that passes before the handler returns.
+  /// Makes the next call a transition of its own, which continues the queue: when the handler has
+  /// returned, and before a time limit, or a call in time would lose to a limit that passes before
+  /// the handler returns.
   ///
   /// - Returns: Whether `then` was called before.
   @discardableResult
@@ -113,8 +114,8 @@ final class Token: Sendable {
   ///   - error: The error of a step that failed; nil if it succeeded.
   ///   - isCancellation: Whether the step ends because its work was canceled.
   ///   - reportsLate: Whether a call after the end of the step is reported.
-  ///   - startsNext: Whether the caller runs the next step, if the manager allows it; then whether the
-  ///     next turn has begun.
+  ///   - startsNext: Whether the caller runs the next step, if the manager allows it; then whether
+  ///     the next turn has begun.
   ///   - next: Receives the first move of that turn.
   ///   - token: Receives a token for its step, if one is kept.
   /// - Returns: The manager on whose behalf the caller holds the claim, if it does.

@@ -4,14 +4,15 @@ extension SerialOrder {
     enum Move: Equatable {
       /// Runs the handler, and then calls `handlerReturned`.
       case run
-      /// Resumes `waiter`, if there is one yet. The claim has been released: the step is code in a task.
+      /// Resumes `waiter`, if there is one yet. The claim has been released: the step is code in a
+      /// task.
       case grant
       /// Calls `next` again, and releases `object` without the lock.
       case again
       /// Calls `next` again with the current time.
       case readTime
-      /// Stops, because the next handler may not run here. The claim is on its way to the actor of the record
-      /// `object`, or else to the queue of handlers, where a thread calls `arrive`.
+      /// Stops, because the next handler may not run here. The claim is on its way to the actor of
+      /// the record `object`, or else to the queue of handlers, where a thread calls `arrive`.
       case depart(ticket: Int)
       /// Stops. The claim has been released.
       case leave
@@ -37,8 +38,9 @@ extension SerialOrder {
     case none
     /// All of steps that belong to no actor.
     case all
-    /// As `all`, but the holder is inside a call of `then`. Handlers of an actor begin outside it, because the
-    /// caller, on the same actor, may then change what they have set: `then?(); then = nil`.
+    /// As `all`, but the holder is inside a call of `then`. Handlers of an actor begin outside it,
+    /// because the caller, on the same actor, may then change what they have set: `then?(); then =
+    /// nil`.
     case insideThen
     /// The handler of this step, if it is next, and belongs to no actor.
     case only(Int)

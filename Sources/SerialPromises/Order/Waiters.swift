@@ -32,8 +32,8 @@ struct Waiters {
   private var lines: [Condition: [Int: Waiter]] = [:]
   private var lastNumber = 0
 
-  /// The tasks that wait for the end of the running step: these callers, those of steps, and those that wait
-  /// for room.
+  /// The tasks that wait for the end of the running step: these callers, those of steps, and those
+  /// that wait for room.
   var priorities = Priorities()
 
   /// The number of lines with a `waitingBelow` condition.

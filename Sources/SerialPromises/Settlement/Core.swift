@@ -3,8 +3,8 @@
 /// A subclass of `Reaction`: the promise of a link waits in its source's list without another
 /// object.
 ///
-/// Sendable because mutable state is accessed only under the lock, and its place in a list as for any
-/// reaction.
+/// Sendable because mutable state is accessed only under the lock, and its place in a list as for
+/// any reaction.
 class Core: Reaction, @unchecked Sendable {
   /// The constants of a promise.
   struct Traits: Sendable {
@@ -116,9 +116,9 @@ class Core: Reaction, @unchecked Sendable {
   /// Locks one of a fixed number of locks shared by all promises: a lock of its own would double
   /// the size of a promise.
   ///
-  /// Two promises may share a lock, so never lock one promise while another is locked. To lock several,
-  /// use `SharedLocks.withLocks(for:_:)`. The lock of an order may be held, and must not be taken in
-  /// `body`.
+  /// Two promises may share a lock, so never lock one promise while another is locked. To lock
+  /// several, use `SharedLocks.withLocks(for:_:)`. The lock of an order may be held, and must not
+  /// be taken in `body`.
   @inline(__always)
   final func withLock<Result>(_ body: (inout Settlement) -> Result) -> Result {
     SharedLocks.withLock(for: self) { body(&settlement) }

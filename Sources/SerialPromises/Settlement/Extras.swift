@@ -24,7 +24,8 @@ final class Extras {
     var parkedAt: Core?
     /// The scopes of the work.
     var scopes: [WorkScope] = []
-    /// The promises that were resolved with this one, and depend on its source since it was forwarded.
+    /// The promises that were resolved with this one, and depend on its source since it was
+    /// forwarded.
     var adopters: [Core] = []
 
     mutating func deliver(_ fraction: Double, to listener: @escaping ProgressListener) {

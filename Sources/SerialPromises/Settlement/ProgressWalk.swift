@@ -1,5 +1,5 @@
-/// Computes the progress of a promise from those that it depends on, and records it in all of them: without a
-/// listener, nothing else does.
+/// Computes the progress of a promise from those that it depends on, and records it in all of them:
+/// without a listener, nothing else does.
 ///
 /// Iterative, because combinations may be nested to any depth. Visits each promise once, however
 /// many depend on it.
@@ -26,7 +26,8 @@ struct ProgressWalk {
         case .many(let junction): junction.progress(fraction)
         }
       guard reached > fraction(of: core) else { return }
-      // No effect if the promise has failed meanwhile: its dependencies, which may have risen since, no longer count.
+      // No effect if the promise has failed meanwhile: its dependencies, which may have risen
+      // since, no longer count.
       core.rise(to: reached, &front)
       known[ObjectIdentifier(core)] = (core, core.progress)
     }

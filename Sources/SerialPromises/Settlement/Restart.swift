@@ -51,8 +51,8 @@ struct Restart: Sendable {
       let (make, cores) =
         switch sources {
         case .one(let source, let reaction, _):
-          // Under the lock and while listed: otherwise the reaction may be running and giving up its
-          // handler.
+          // Under the lock and while listed: otherwise the reaction may be running and giving up
+          // its handler.
           (source.withLock { _ in reaction.isListed ? reaction.recipe : nil }, [source])
         case .many(let junction): (junction.recipe, junction.sources)
         }

@@ -41,8 +41,8 @@ struct Settlement {
 
   /// Whether the work can be canceled from its start.
   ///
-  /// Otherwise a cancellation between the start and the registration of a cancel handler would have no
-  /// effect.
+  /// Otherwise a cancellation between the start and the registration of a cancel handler would have
+  /// no effect.
   enum Start: UInt8 {
     /// The work has not been started, or has been.
     case none
@@ -85,7 +85,8 @@ struct Settlement {
   /// Whether the handler of a step runs that starts the promise.
   private var isInStepHandler = false
 
-  /// The highest priority of the tasks that have awaited this promise, or one that depends on it; 0 if none has.
+  /// The highest priority of the tasks that have awaited this promise, or one that depends on it; 0
+  /// if none has.
   private(set) var priority: UInt8 = 0
 
   init(isDemanded: Bool = true, hasProducer: Bool = false) {
@@ -118,8 +119,8 @@ struct Settlement {
     case due
     /// The reaction is listed; the caller schedules a drain.
     case schedules
-    /// The reaction is listed; the promise was forwarded, and the caller lets it depend on its source
-    /// again.
+    /// The reaction is listed; the promise was forwarded, and the caller lets it depend on its
+    /// source again.
     case rejoins
   }
 
@@ -178,8 +179,8 @@ struct Settlement {
 
   /// Makes another promise the only one that can settle this one.
   ///
-  /// - Returns: The previous dependencies, to release, and whether all dependents are adopters. Nil if
-  ///   this promise was already settled or bound.
+  /// - Returns: The previous dependencies, to release, and whether all dependents are adopters. Nil
+  ///   if this promise was already settled or bound.
   mutating func bind(to adoption: Upstream) -> (
     released: Upstream?, isWatched: Bool, hasAdopters: Bool
   )? {
@@ -194,8 +195,8 @@ struct Settlement {
   // MARK: Forwarding
 
   // A promise that is resolved with another, and that only adopters depend on, is forwarded: the
-  // adopters depend on the other one, and nothing depends on the promise. Otherwise a loop of handlers
-  // that each return the next promise would retain the promises of all its rounds.
+  // adopters depend on the other one, and nothing depends on the promise. Otherwise a loop of
+  // handlers that each return the next promise would retain the promises of all its rounds.
 
   private var hasOnlyAdopters: Bool {
     reactions.first?.role == .adoption && !isInStepHandler
@@ -414,8 +415,8 @@ struct Settlement {
     return true
   }
 
-  /// Whether a cancellation would have an effect: not if the promise is settled, or is a root without a cancel
-  /// handler.
+  /// Whether a cancellation would have an effect: not if the promise is settled, or is a root
+  /// without a cancel handler.
   var isCancellable: Bool {
     phase == .pending
       && (upstream != nil || start == .cancellable || extras?.state.recipe != nil
@@ -496,8 +497,8 @@ struct Settlement {
 
   /// Records the priority of a task that awaits the promise.
   ///
-  /// - Returns: The work to raise, the reactions to notify of it, and the dependencies. Nil if there is nothing to
-  ///   do: the promise is settled, or was awaited with this priority before.
+  /// - Returns: The work to raise, the reactions to notify of it, and the dependencies. Nil if
+  ///   there is nothing to do: the promise is settled, or was awaited with this priority before.
   mutating func escalate(to priority: UInt8) -> (
     worker: (any Worker)?, waiting: TinyArray<Reaction>, upstream: Upstream?
   )? {

@@ -1,8 +1,8 @@
 /// The locks that all promises share.
 ///
 /// A promise is locked for a few instructions at a time, and together with others only by
-/// `withLocks`. A fixed number of locks is therefore enough, and each promise is smaller by the size
-/// of a lock.
+/// `withLocks`. A fixed number of locks is therefore enough, and each promise is smaller by the
+/// size of a lock.
 enum SharedLocks {
   private static let count = 64
 
@@ -35,8 +35,8 @@ enum SharedLocks {
     withLocks(promises.reduce(0) { $0 | 1 << UInt64(index(of: $1)) }, body)
   }
 
-  // A bit for each lock. The locks are taken in ascending order, so that two threads do not wait for
-  // each other.
+  // A bit for each lock. The locks are taken in ascending order, so that two threads do not wait
+  // for each other.
   private static func withLocks(_ set: UInt64, _ body: () -> Void) {
     guard set != 0 else { return body() }
     locks[set.trailingZeroBitCount]._withUnsafeGuaranteedRef { lock in

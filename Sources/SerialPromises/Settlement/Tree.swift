@@ -160,9 +160,11 @@ extension Core {
     return !cancelled.isEmpty
   }
 
-  /// Records that a task of this priority awaits the promise, and raises the work of all that it depends on.
+  /// Records that a task of this priority awaits the promise, and raises the work of all that it
+  /// depends on.
   ///
-  /// Takes time proportional to the number of promises that were not awaited with this priority before.
+  /// Takes time proportional to the number of promises that were not awaited with this priority
+  /// before.
   func escalate(to priority: TaskPriority) {
     var frontier = TinyArray(self)
     while let core = frontier.popLast() {
@@ -187,8 +189,8 @@ extension Core {
     return wasThere
   }
 
-  /// Gives up this promise, which a handler or a sequence has returned: marks its failure as handled and,
-  /// if requested, cancels it unless something else wants its outcome.
+  /// Gives up this promise, which a handler or a sequence has returned: marks its failure as
+  /// handled and, if requested, cancels it unless something else wants its outcome.
   ///
   /// Joins the scopes first, because it may not be cancelable, and nothing else waits for its work.
   func abandon(cancelling: Bool, for scopes: [WorkScope]) {

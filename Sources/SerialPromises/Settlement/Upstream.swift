@@ -43,8 +43,8 @@ extension Upstream.Sources {
     }
   }
 
-  /// Calls `body` for each dependency without which `owner`, whose dependencies these are, cannot be
-  /// settled.
+  /// Calls `body` for each dependency without which `owner`, whose dependencies these are, cannot
+  /// be settled.
   func forEachNeeded(by owner: Core, _ body: (Core) -> Void) {
     switch self {
     case .one(let source, _, _): if owner.kind != .limit { body(source) }
@@ -53,7 +53,8 @@ extension Upstream.Sources {
     }
   }
 
-  /// Calls `body` for each dependency, from the last to the first: a stack then has the first on top.
+  /// Calls `body` for each dependency, from the last to the first: a stack then has the first on
+  /// top.
   ///
   /// Leaves out the promises of `when(concurrently:)`, which are demanded when they are pulled, and
   /// contribute no progress.

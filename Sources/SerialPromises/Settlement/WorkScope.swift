@@ -14,8 +14,8 @@ final class WorkScope: @unchecked Sendable {
   deinit {
     let manager: (any StepRunner)?
     switch SharedLocks.withLock(for: self, { ending }) {
-    // The promise was released unsettled, so the step has dropped its `then`; or it would have deadlocked,
-    // and `then` was called.
+    // The promise was released unsettled, so the step has dropped its `then`; or it would have
+    // deadlocked, and `then` was called.
     case nil: return
     case .succeeded: manager = then.token.callLocked(nil)
     case .failed(let error): manager = then.token.callLocked(error)
@@ -28,8 +28,8 @@ final class WorkScope: @unchecked Sendable {
     guard let manager else { return }
     // After the turn: if the next step ran inside it, that step could wait forever for its own
     // settlements and for the remaining handlers of this promise. On another thread if this one may
-    // hold locks or runs a task. A reaction is not recognized by its identity here: a user's handler could
-    // have the address of one that was released.
+    // hold locks or runs a task. A reaction is not recognized by its identity here: a user's
+    // handler could have the address of one that was released.
     if let turn = Trampoline.current, turn.runningReaction?.endsStep == true, turn.manager == nil,
       manager.runsOnThisThread
     {

@@ -1,4 +1,5 @@
-/// Work in a task that other threads can cancel, and whose priority they can raise, from before it begins.
+/// Work in a task that other threads can cancel, and whose priority they can raise, from before it
+/// begins.
 ///
 /// A task that starts synchronously returns its handle only at its first suspension, which may
 /// never come. `UnsafeCurrentTask` is available earlier, but is valid only while the task runs. The
@@ -88,8 +89,8 @@ extension CancellableWork {
       return task.task
     }
     guard let task = consume found else { return }
-    // Without the lock: this calls cancel and escalation handlers. Consumed: no reference to the task is left
-    // when it may end.
+    // Without the lock: this calls cancel and escalation handlers. Consumed: no reference to the
+    // task is left when it may end.
     use(consume task)
     let leaver = withTask { task in
       task.users -= 1

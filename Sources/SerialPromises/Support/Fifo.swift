@@ -1,6 +1,7 @@
 /// A first-in, first-out queue with amortized constant-time `append` and `popFirst`.
 struct Fifo<Element> {
-  /// The oldest element, if it was appended to an empty queue: most have one, which needs no memory.
+  /// The oldest element, if it was appended to an empty queue: most have one, which needs no
+  /// memory.
   private var first: Element?
   private var rest: [Element?] = []
   private var head = 0

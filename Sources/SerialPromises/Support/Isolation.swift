@@ -8,8 +8,8 @@ import Dispatch
 /// `MainActor.assumeIsolated` uses the same cast. The cast allows one declaration to accept
 /// closures of every isolation, and calls nonisolated closures without a task.
 ///
-/// A cast of structures, here and in `Work`, `HandlerPlace` and `Promise`: the compiler would wrap a function in
-/// others, and need the metadata of its type, which only macOS 15 and iOS 18 have.
+/// A cast of structures, here and in `Work`, `HandlerPlace` and `Promise`: the compiler would wrap
+/// a function in others, and need the metadata of its type, which only macOS 15 and iOS 18 have.
 @inlinable
 func unisolated<Input, Result>(
   _ function: @escaping @isolated(any) @Sendable (Input) throws -> Result
@@ -98,8 +98,9 @@ extension Task where Success == Never, Failure == Never {
   static var isCurrent: Bool { if case .some = basePriority { true } else { false } }
 }
 
-/// Suspends the task until a continuation is resumed, and stays on the caller's executor: the closure
-/// of `withTaskCancellationHandler` would leave it, and return to it, which takes two threads.
+/// Suspends the task until a continuation is resumed, and stays on the caller's executor: the
+/// closure of `withTaskCancellationHandler` would leave it, and return to it, which takes two
+/// threads.
 ///
 /// - Parameters:
 ///   - isolation: The caller's.
@@ -121,6 +122,6 @@ func suspended<Result>(
 
 /// Whether the calling code belongs to no actor.
 ///
-/// A function: the compiler of Swift 6.3 does not survive `#isolation == nil` in a function that inherits
-/// its isolation.
+/// A function: the compiler of Swift 6.3 does not survive `#isolation == nil` in a function that
+/// inherits its isolation.
 func isNonisolated(isolation: isolated (any Actor)? = #isolation) -> Bool { isolation == nil }

@@ -12,8 +12,8 @@ enum MainQueue {
 
   /// Whether any step or promise has ever needed the main queue.
   ///
-  /// Most programs that block their main thread have none and skip the search for one, which takes a quarter
-  /// of the time of each link.
+  /// Most programs that block their main thread have none and skip the search for one, which takes
+  /// a quarter of the time of each link.
   static let isUsed = Atomic(false)
 
   /// Whether a wait on this thread could block what needs the main queue.

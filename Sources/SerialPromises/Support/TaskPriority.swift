@@ -1,9 +1,10 @@
-// A task runs at least at the highest priority of the tasks that wait for its end. The runtime sees to that where
-// one task awaits another; here, tasks wait for continuations.
+// A task runs at least at the highest priority of the tasks that wait for its end. The runtime sees
+// to that where one task awaits another; here, tasks wait for continuations.
 //
-// A waiting task is counted with its priority (`StepRecord.waitingPriority`, `Waiters`), and again when it is raised
-// itself. `SerialOrder` raises the work of the running step to the highest priority that is counted, when it begins
-// and when a higher one is added. Promises have the highest priority with which they were awaited.
+// A waiting task is counted with its priority (`StepRecord.waitingPriority`, `Waiters`), and again
+// when it is raised itself. `SerialOrder` raises the work of the running step to the highest
+// priority that is counted, when it begins and when a higher one is added. Promises have the
+// highest priority with which they were awaited.
 
 /// Work in a task whose priority other threads may raise.
 protocol Worker: AnyObject, Sendable {
@@ -75,8 +76,8 @@ extension Task {
   }
 }
 
-/// As `suspended`, and calls `onEscalation` each time that the priority of the task is raised meanwhile, if the
-/// system supports it.
+/// As `suspended`, and calls `onEscalation` each time that the priority of the task is raised
+/// meanwhile, if the system supports it.
 ///
 /// `body` reads the priority of the task: a raise after that is not lost.
 func suspended<Result>(

@@ -29,10 +29,11 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
 
   /// A step failed, and nothing received the error.
   ///
-  /// Reported when the step has ended or, if its handle is retained, when that is released. Received
-  /// means that the handle's ``StepHandle/state-swift.property`` or ``StepHandle/outcome`` was read, that there is a
-  /// listener of events, or that the policy is ``FailurePolicy/stop``. Not reported for a canceled
-  /// step. The failure of a promise that was added as a step is an ``unhandledFailure(_:_:)`` instead.
+  /// Reported when the step has ended or, if its handle is retained, when that is released.
+  /// Received means that the handle's ``StepHandle/state-swift.property`` or ``StepHandle/outcome``
+  /// was read, that there is a listener of events, or that the policy is ``FailurePolicy/stop``.
+  /// Not reported for a canceled step. The failure of a promise that was added as a step is an
+  /// ``unhandledFailure(_:_:)`` instead.
   case unhandledStepFailure(StepIdentity, any Error)
 
   /// A step was refused. The caller may have discarded the handle that has the error.
@@ -41,10 +42,11 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
   /// A step awaited its own manager. The call returned immediately instead of deadlocking.
   case deadlock(StepIdentity)
 
-  /// A wait with a timeout blocks its thread, where something that it waits for has to run first. It cannot
-  /// succeed, unless that is canceled.
+  /// A wait with a timeout blocks its thread, where something that it waits for has to run first.
+  /// It cannot succeed, unless that is canceled.
   ///
-  /// The text says what was waited for, and what to do. Without a timeout, the program stops with it.
+  /// The text says what was waited for, and what to do. Without a timeout, the program stops with
+  /// it.
   case blockingWait(String)
 
   /// A progress value was ignored because it decreased or was outside 0…1.

@@ -1,16 +1,18 @@
 /// An error of the library itself, not of the work that it runs.
 ///
-/// The errors of your own work reach you unchanged. A `PromiseError` concerns the queue or the promise. It is
-/// thrown by calls that wait, such as ``PromiseManager/withTurn(_:at:waitingAtMost:_:)``,
-/// ``PromiseManager/run(_:at:waitingAtMost:_:)`` and ``Promise/value``, is the error in the ``StepHandle/outcome`` of a step, and is the failure of a promise.
+/// The errors of your own work reach you unchanged. A `PromiseError` concerns the queue or the
+/// promise. It is thrown by calls that wait, such as
+/// ``PromiseManager/withTurn(_:at:waitingAtMost:_:)``,
+/// ``PromiseManager/run(_:at:waitingAtMost:_:)`` and ``Promise/value``, is the error in the
+/// ``StepHandle/outcome`` of a step, and is the failure of a promise.
 ///
-/// Handle the four cases that a correct program can meet. After ``closed``, add no further steps. After
-/// ``full(capacity:)``, add the step later, or use ``PromiseManager/addWhenRoom(_:_:)``. After ``timedOut(_:)``,
-/// give up or try again; the work itself may still be running. After ``stillWaiting(_:for:)``, do the same; the work has
-/// not begun.
+/// Handle the four cases that a correct program can meet. After ``closed``, add no further steps.
+/// After ``full(capacity:)``, add the step later, or use ``PromiseManager/addWhenRoom(_:_:)``.
+/// After ``timedOut(_:)``, give up or try again; the work itself may still be running. After
+/// ``stillWaiting(_:for:)``, do the same; the work has not begun.
 ///
-/// The other cases are mistakes in the program. Their ``description`` says what is wrong and how to fix it:
-/// print the error, and correct the code.
+/// The other cases are mistakes in the program. Their ``description`` says what is wrong and how to
+/// fix it: print the error, and correct the code.
 ///
 /// ```swift
 /// do {
@@ -45,18 +47,19 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// A step waits for something that can happen only after the step has ended.
   ///
-  /// Debug builds also report it in a `Task` that a step's handler starts, until `then` is called, even if the
-  /// step does not wait for the task; see <doc:LifeOfAStep#Deadlocks>.
+  /// Debug builds also report it in a `Task` that a step's handler starts, until `then` is called,
+  /// even if the step does not wait for the task; see <doc:LifeOfAStep#Deadlocks>.
   case deadlock(StepIdentity)
 
   /// The operation did not finish within the given time.
   case timedOut(Duration)
 
-  /// The turn had not begun when the time to wait for it was over: ``PromiseManager/withTurn(_:at:waitingAtMost:_:)``
-  /// or ``PromiseManager/run(_:at:waitingAtMost:_:)`` gave up.
+  /// The turn had not begun when the time to wait for it was over:
+  /// ``PromiseManager/withTurn(_:at:waitingAtMost:_:)`` or
+  /// ``PromiseManager/run(_:at:waitingAtMost:_:)`` gave up.
   ///
-  /// With the step that ran then, perhaps one whose actor is busy, or that has timed out; nil if none did, for instance
-  /// because the manager was paused or waited for its rate.
+  /// With the step that ran then, perhaps one whose actor is busy, or that has timed out; nil if
+  /// none did, for instance because the manager was paused or waited for its rate.
   case stillWaiting(Duration, for: StepIdentity?)
 
   /// What happened, why, and how to fix it.

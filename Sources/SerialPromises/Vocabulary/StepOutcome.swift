@@ -14,8 +14,8 @@ public enum StepOutcome: Sendable {
   /// `then` was called with an error or dropped, or the step was refused or timed out.
   case failed(any Error)
 
-  /// The step was canceled while it waited, or it was canceled after it started, and then ended with an
-  /// error, whatever it is, or by its grace period.
+  /// The step was canceled while it waited, or it was canceled after it started, and then ended
+  /// with an error, whatever it is, or by its grace period.
   case cancelled
 
   /// Throws if the step did not succeed.

@@ -90,9 +90,9 @@ package enum RunnerLock {
 package enum JobLock {
   /// Acquires the lock of a job that is about to start.
   ///
-  /// Reuses the file of `spare`, an ended job, if no process holds the lock; else creates one. A file
-  /// for each job would cost a third of a short job on ext4 without a journal, which searches the
-  /// files removed in the last minutes when it creates one.
+  /// Reuses the file of `spare`, an ended job, if no process holds the lock; else creates one. A
+  /// file for each job would cost a third of a short job on ext4 without a journal, which searches
+  /// the files removed in the last minutes when it creates one.
   static func take(
     _ id: JobID, spare: JobID? = nil, _ folder: QueueFolder
   ) throws(Failure) -> FileDescriptor {
@@ -103,8 +103,8 @@ package enum JobLock {
     return try takeLock(folder.jobLock(id))
   }
 
-  /// Acquires the lock of an ended job for another one; nil if it has no file, or a process that the
-  /// job left behind holds the lock.
+  /// Acquires the lock of an ended job for another one; nil if it has no file, or a process that
+  /// the job left behind holds the lock.
   private static func rename(
     _ ended: JobID, to id: JobID, _ folder: QueueFolder
   ) throws(Failure) -> FileDescriptor? {
@@ -173,8 +173,9 @@ package enum JobLock {
 
   /// The live runner, not this one, that started the job.
   ///
-  /// It reaps the process of the job only after it has recorded the end. After its death the parent is
-  /// another process. Before it has recorded the process, only a removed lock shows that it is alive.
+  /// It reaps the process of the job only after it has recorded the end. After its death the parent
+  /// is another process. Before it has recorded the process, only a removed lock shows that it is
+  /// alive.
   static func runner(of job: Job, _ folder: QueueFolder) -> ProcessHandle? {
     guard let pid = job.running?.pid else {
       return RunnerLock.removedHolder(folder).map(ProcessHandle.init)

@@ -42,9 +42,10 @@ extension RunnerSteps {
   /// Drops the middle of the log of a job that is over, if it is longer than the limit.
   ///
   /// Call it before the end is recorded, so that all commands see the same log after that. Replaces
-  /// the file atomically, and keeps the whole one for followers that have yet to print it. Does nothing
-  /// before a retry, whose output a reader of the file would miss, or while a process that the job left
-  /// behind may write to the file. Ignores errors, such as a full disk, and keeps the whole log then.
+  /// the file atomically, and keeps the whole one for followers that have yet to print it. Does
+  /// nothing before a retry, whose output a reader of the file would miss, or while a process that
+  /// the job left behind may write to the file. Ignores errors, such as a full disk, and keeps the
+  /// whole log then.
   func limitLog(of job: Job, ending state: JobState) {
     guard !job.isRetried(after: state), let limit = queue.settings.logLimit else { return }
     do throws(Failure) {

@@ -15,8 +15,8 @@ extension RunnerSteps {
     return true
   }
 
-  /// Chooses the job and records its start before a process exists; returns nil as ``runNext()`` does
-  /// false.
+  /// Chooses the job and records its start before a process exists; returns nil as ``runNext()``
+  /// does false.
   private func begin() throws(Failure) -> (Job, JobStatus, FileDescriptor)? {
     while true {
       let next = if let choice = choice.take() { choice } else { try choose() }
@@ -137,8 +137,8 @@ extension RunnerSteps {
 
   /// Withdraws the start of a job that has no process yet, because of a shortage that can pass.
   ///
-  /// Returns false if it was cancelled meanwhile. If the runner is killed before, the job is interrupted,
-  /// as always between the record of its start and its process.
+  /// Returns false if it was cancelled meanwhile. If the runner is killed before, the job is
+  /// interrupted, as always between the record of its start and its process.
   private func takeBack(
     _ job: Job, to before: JobStatus, _ shortage: Failure
   ) throws(Failure) -> Bool {
@@ -164,8 +164,8 @@ extension RunnerSteps {
 
   /// Runs a job and records its end.
   ///
-  /// Chooses the next one under the same lock, because each use of it delays the next job, unless the
-  /// on-finish command comes first.
+  /// Chooses the next one under the same lock, because each use of it delays the next job, unless
+  /// the on-finish command comes first.
   private func run(
     _ job: Job, _ before: JobStatus, _ log: FileDescriptor
   ) throws(Failure) -> Choice? {
@@ -202,26 +202,27 @@ extension RunnerSteps {
       guard hook == nil else { return }
       next = try choose(&scope)
     }
-    // Not before: that it is a child of this process shows another runner, after the file of the runner lock
-    // was removed, that this one records the end.
+    // Not before: that it is a child of this process shows another runner, after the file of the
+    // runner lock was removed, that this one records the end.
     _ = try child?.reap()
     supervision.reapAdopted()
     if let hook { try run(hook, for: job.id) }
     return next
   }
 
-  /// Whether the system signaled the job, which did not succeed, and this runner too, as at a shutdown.
+  /// Whether the system signaled the job, which did not succeed, and this runner too, as at a
+  /// shutdown.
   ///
-  /// It signals them at the same time: the end of the job can be noticed before the stop, and the next
-  /// job could start.
+  /// It signals them at the same time: the end of the job can be noticed before the stop, and the
+  /// next job could start.
   private func isSignaledToo(_ ending: Ending, _ termination: Termination) -> Bool {
     guard ending != .exited(0), termination.cause == .itself else { return false }
     supervision.hearSignals()
     return supervision.isStopped
   }
 
-  /// Spawns the job and waits for its end, without reaping it; nil if it could not be spawned yet, and
-  /// waits as before.
+  /// Spawns the job and waits for its end, without reaping it; nil if it could not be spawned yet,
+  /// and waits as before.
   private func perform(
     _ job: Job, _ before: JobStatus, _ log: FileDescriptor
   ) throws(Failure) -> (Ending, ChildProcess?, Termination)? {

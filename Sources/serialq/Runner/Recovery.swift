@@ -25,8 +25,8 @@ extension RunnerSteps {
     removeLockFiles()
   }
 
-  /// Waits while the runner that started the job is alive, which records its end: the file of its lock
-  /// was removed.
+  /// Waits while the runner that started the job is alive, which records its end: the file of its
+  /// lock was removed.
   private func waitForRunner(of job: Job) throws(Failure) {
     guard let runner = JobLock.runner(of: try current().job(job.id) ?? job, folder),
       let descriptor = runner.descriptor
@@ -49,9 +49,9 @@ extension RunnerSteps {
 
   /// Removes the lock files that killed runners left; ignores errors, because they are harmless.
   ///
-  /// Only while no job runs, and with the lock: if a process still held it, it would seem to be gone, and
-  /// the next attempt could run beside it. A process that opened the file before can only probe it: new
-  /// holders come from this runner alone.
+  /// Only while no job runs, and with the lock: if a process still held it, it would seem to be
+  /// gone, and the next attempt could run beside it. A process that opened the file before can only
+  /// probe it: new holders come from this runner alone.
   private func removeLockFiles() {
     let names = (try? FileSystem.names(in: folder.locks)) ?? []
     // A killed follower left them.
@@ -64,8 +64,8 @@ extension RunnerSteps {
     }
   }
 
-  /// The end of an attempt whose process ended like this, nil if that was not observed, and what its
-  /// launcher reported, if it has one.
+  /// The end of an attempt whose process ended like this, nil if that was not observed, and what
+  /// its launcher reported, if it has one.
   func end(of job: Job, process: Ending?) -> (ending: Ending?, launch: Launch?) {
     guard let launch = job.execution?.launch else { return (process, nil) }
     let report = try? patiently { () throws(Failure) in try folder.launcherReport(job.id) }
@@ -175,8 +175,8 @@ extension RunnerSteps {
 }
 
 extension Queue {
-  /// The present state of an attempt that runs, or `job` if the line of its start was damaged since; nil
-  /// if its end is recorded.
+  /// The present state of an attempt that runs, or `job` if the line of its start was damaged
+  /// since; nil if its end is recorded.
   ///
   /// Another runner recorded it, which was started after the lock file of this one was removed.
   func running(_ job: Job) -> Job? {

@@ -107,7 +107,8 @@ package final class Runner: Sendable {
             } catch {
               // Releases the lock before the process ends: a blocked reader of its output can delay
               // that, and jobs added in the meantime would rely on this runner. A background runner
-              // exits by itself, and must first log the failure for the command that finds no runner.
+              // exits by itself, and must first log the failure for the command that finds no
+              // runner.
               if kind == .foreground { steps.release() }
               finish(error)
               return error

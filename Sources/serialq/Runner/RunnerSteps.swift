@@ -59,13 +59,14 @@ final class RunnerSteps {
     lock.unlock()
   }
 
-  /// Whether the file of the runner lock has lost its name, so that another runner can lock a new one.
+  /// Whether the file of the runner lock has lost its name, so that another runner can lock a new
+  /// one.
   func isLockLost() throws(Failure) -> Bool {
     try FileSystem.status(of: folder.runnerLock)?.identity != lockIdentity
   }
 
-  /// Acquires the runner lock, also again after its file was removed; returns false if another runner is
-  /// active and this one must not wait.
+  /// Acquires the runner lock, also again after its file was removed; returns false if another
+  /// runner is active and this one must not wait.
   func takeOver() throws(Failure) -> Bool {
     let isInherited = try hasLock ? !isLockLost() : false
     var isLocked = isInherited
@@ -124,9 +125,9 @@ struct PostponedJob {
 }
 
 extension RunnerSteps {
-  /// Does `work`, and again at growing intervals of up to a second while it fails for want of something
-  /// that comes back, unless the runner is to end at once or `isBegun`: what has had an effect cannot be
-  /// done again.
+  /// Does `work`, and again at growing intervals of up to a second while it fails for want of
+  /// something that comes back, unless the runner is to end at once or `isBegun`: what has had an
+  /// effect cannot be done again.
   ///
   /// Otherwise the runner would end, and a job that runs would be interrupted.
   func patiently<Result>(
@@ -185,8 +186,8 @@ extension RunnerSteps {
   /// Records the end of a job and its consequences.
   ///
   /// `launch` is what its launcher reported, and `unlogged` why output may be missing in its log.
-  /// Calls `end` with the job, under the journal's lock: otherwise a request that arrives in between
-  /// would be lost, and the job could be retried. Then calls `next`, under the same lock.
+  /// Calls `end` with the job, under the journal's lock: otherwise a request that arrives in
+  /// between would be lost, and the job could be retried. Then calls `next`, under the same lock.
   func record(
     of job: Job, _ launch: Launch? = nil, unlogged: Bytes? = nil, flush: Bool,
     as end: (_ current: Job) -> (JobStatus.Outcome, at: Timestamp),
@@ -230,8 +231,8 @@ extension RunnerSteps {
 
   /// Acquires the lock and makes the log of a job that has not run, while another one runs.
   ///
-  /// This would be much of the time between two short jobs. Ignores errors, and a wrong prediction: the
-  /// files have no effect.
+  /// This would be much of the time between two short jobs. Ignores errors, and a wrong prediction:
+  /// the files have no effect.
   func prepare(_ job: Job) {
     guard prepared == nil else { return }
     do throws(Failure) {

@@ -19,7 +19,8 @@ struct SignalDelivery {
   private let adopts: Bool
   /// The lock; found with the first signal, which most jobs never receive.
   private var file: LockFile?
-  /// How descendants are found, likewise; nil for a launcher, which ends what it has started itself.
+  /// How descendants are found, likewise; nil for a launcher, which ends what it has started
+  /// itself.
   private var descent: Descent?
   private var descendants: Set<ProcessStatus.Identity> = []
   /// The process group, as long as its number is known to belong to the job.

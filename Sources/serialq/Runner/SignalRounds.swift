@@ -107,7 +107,8 @@ struct SignalRounds {
     return .wait(until: now + interval)
   }
 
-  /// The next action while processes cannot be searched for: to the group at once, and then look again.
+  /// The next action while processes cannot be searched for: to the group at once, and then look
+  /// again.
   ///
   /// No other process is known, and none is given up.
   mutating func nextInShortage(group: Int32?, now: Int64) -> Action {

@@ -125,9 +125,10 @@ extension RunnerSteps {
   /// Waits until `ended` comes, or no remaining process can be signaled, and sends signals after a
   /// cancellation, a timeout or a stop of the runner.
   ///
-  /// Does not poll: the end of the process, the journal, a stop or the next deadline wakes it. But while
-  /// there can be no thread that waits for the end, tries `lock` each second: the processes that are
-  /// to end may have used up all threads. Continues what a suspended job leaves behind: nothing else would.
+  /// Does not poll: the end of the process, the journal, a stop or the next deadline wakes it. But
+  /// while there can be no thread that waits for the end, tries `lock` each second: the processes
+  /// that are to end may have used up all threads. Continues what a suspended job leaves behind:
+  /// nothing else would.
   func wait(
     for awaited: Awaited, of job: Job?, _ ended: Notice?, _ lock: FileDescriptor?,
     _ termination: inout Termination, _ delivery: inout SignalDelivery

@@ -77,8 +77,8 @@ struct Termination {
     return signals
   }
 
-  /// How long the deadline has passed of a job that nothing has ended; nil if it is less than a second,
-  /// for which a machine can be busy.
+  /// How long the deadline has passed of a job that nothing has ended; nil if it is less than a
+  /// second, for which a machine can be busy.
   func delay(now: Int64) -> Int64? {
     guard cause == .itself, let limit, now - limit > 1_000_000_000 else { return nil }
     return now - limit

@@ -3,8 +3,8 @@ import SerialqSystem
 
 /// Shows other commands what a command in a job waits for.
 ///
-/// An open file in the folder of the awaited queue, at the offset of the awaited job, or 0 for the whole
-/// queue. `proc(5)` shows both, so that no record outlives the process that waits.
+/// An open file in the folder of the awaited queue, at the offset of the awaited job, or 0 for the
+/// whole queue. `proc(5)` shows both, so that no record outlives the process that waits.
 package struct WaitMark {
   package let job: JobID?
   private let file: FileDescriptor
@@ -23,8 +23,8 @@ package struct WaitMark {
 
   /// The queues that processes of a running job wait for, and the awaited jobs, nil for all.
   ///
-  /// Empty without `proc(5)`. Misses a process that has closed the lock and left the job's group, and
-  /// whose parents have ended.
+  /// Empty without `proc(5)`. Misses a process that has closed the lock and left the job's group,
+  /// and whose parents have ended.
   package static func all(
     of job: Job, in folder: QueueFolder, _ spool: Spool
   ) -> [(QueueFolder, JobID?)] {

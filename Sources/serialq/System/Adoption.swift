@@ -1,14 +1,15 @@
 /// Makes this process the parent of its descendants whose own parents have ended, and reaps them.
 ///
-/// So all processes of a job are found, even those that left its group, its session and its lock: by
-/// `prctl(2)`, which only Linux has.
+/// So all processes of a job are found, even those that left its group, its session and its lock:
+/// by `prctl(2)`, which only Linux has.
 package final class Adoption: Sendable {
   /// Becomes readable when a child has ended; -1 where the system cannot report it.
   package let descriptor: Int32
 
   /// Call it on the main thread, before a child exists.
   ///
-  /// Blocks SIGCHLD, which all other threads block: it wakes none, and is reported by the descriptor.
+  /// Blocks SIGCHLD, which all other threads block: it wakes none, and is reported by the
+  /// descriptor.
   package init() {
     #if os(Linux)
       var children = signalSet([SIGCHLD])

@@ -12,9 +12,9 @@ package struct Descent: Sendable {
 
   /// A process, its descendants, and those that this process adopted since that one started.
   ///
-  /// Not what an earlier job left behind, nor the runner and the jobs of another queue. In the session of
-  /// this process, only what has the job's variables: the others can descend from children that it had
-  /// before, such as those of the shell that it replaced.
+  /// Not what an earlier job left behind, nor the runner and the jobs of another queue. In the
+  /// session of this process, only what has the job's variables: the others can descend from
+  /// children that it had before, such as those of the shell that it replaced.
   func processes(of leader: Int32, among all: [ProcessStatus]) -> [ProcessStatus] {
     let first = (try? ProcessStatus.found(leader, isZombieToo: true)) ?? nil
     guard let first else { return [] }
@@ -37,7 +37,8 @@ package struct Descent: Sendable {
     return found
   }
 
-  /// Whether the environment of a process says that it works for serialq itself, or belongs to another job.
+  /// Whether the environment of a process says that it works for serialq itself, or belongs to
+  /// another job.
   package func isForeign(_ pid: Int32) -> Bool { origin(of: pid) == .other }
 
   private enum Origin { case job, other, unknown }

@@ -26,7 +26,8 @@ package struct Failure: Error, Equatable, CustomStringConvertible {
   /// Whether it is a shortage that can pass: of processes, memory or descriptors.
   package var isShortage: Bool { [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(number ?? 0) }
 
-  /// What `work` finds; nil if it fails, except by a shortage: that says nothing about what was looked for.
+  /// What `work` finds; nil if it fails, except by a shortage: that says nothing about what was
+  /// looked for.
   static func unlessShort<Found>(
     _ work: () throws(Failure) -> Found?
   ) throws(Failure) -> Found? {

@@ -107,8 +107,8 @@ extension FileDescriptor {
       guard let bytes = try readOnce(limit, unless: EAGAIN) else { return [] }
       return bytes.isEmpty ? nil : bytes
     } catch {
-      // The other end of a socket was closed before it had read everything; no process has the slave
-      // of a terminal open, as after `vhangup(2)`.
+      // The other end of a socket was closed before it had read everything; no process has the
+      // slave of a terminal open, as after `vhangup(2)`.
       guard error.number == ECONNRESET || error.number == EIO else { throw error }
       return nil
     }
@@ -157,8 +157,8 @@ extension FileDescriptor {
     #endif
   }
 
-  /// Whether a flush fails if a flush by another descriptor of the file has failed since this one was
-  /// opened: on Linux since 4.13.
+  /// Whether a flush fails if a flush by another descriptor of the file has failed since this one
+  /// was opened: on Linux since 4.13.
   package static var flushReportsEarlierFailures: Bool {
     #if os(Linux)
       true

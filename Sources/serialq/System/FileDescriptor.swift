@@ -138,7 +138,8 @@ package final class FileDescriptor: Sendable {
   /// Releases the lock of `flock(2)`, even if other processes share the open file.
   package func unlock() { _ = flock(raw, LOCK_UN) }
 
-  /// Acquires a shared lock of a range of bytes, to any end if the last is `Int.max`, by `fcntl(2)`.
+  /// Acquires a shared lock of a range of bytes, to any end if the last is `Int.max`, by
+  /// `fcntl(2)`.
   ///
   /// Of the open file, as a lock of `flock(2)` is, but independent of those.
   package func lockShared(_ range: ClosedRange<Int>) throws(Failure) {

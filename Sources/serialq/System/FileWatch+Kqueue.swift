@@ -52,7 +52,8 @@
     /// The number of watched files of a folder.
     private static let limit = 64
 
-    /// Watches these folders, but not their subfolders; also whether `root`, one of them, is removed.
+    /// Watches these folders, but not their subfolders; also whether `root`, one of them, is
+    /// removed.
     ///
     /// Every watch `endsAtOnce`.
     package init(

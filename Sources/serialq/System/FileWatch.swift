@@ -4,11 +4,12 @@
 
   /// The descriptor to which the handler of SIGIO writes.
   ///
-  /// Not the library's type, of which one form takes a lock: the handler could interrupt its holder.
+  /// Not the library's type, of which one form takes a lock: the handler could interrupt its
+  /// holder.
   private let signaled = Synchronization.Atomic<Int32>(-1)
 
-  /// Wakes when files in a folder are created, grow, are replaced or are deleted, by `inotify(7)` or
-  /// by F_NOTIFY of `fcntl(2)`.
+  /// Wakes when files in a folder are created, grow, are replaced or are deleted, by `inotify(7)`
+  /// or by F_NOTIFY of `fcntl(2)`.
   ///
   /// Reports only that something changed. The reader checks the files itself, so lost or duplicate
   /// events are harmless.
@@ -27,9 +28,9 @@
 
     /// Watches these folders, but not their subfolders; also whether `root` is removed.
     ///
-    /// The end of a watch by inotify, and so of its process, blocks for an RCU grace period on Linux:
-    /// a part of a millisecond, or ten on a busy machine. With `endsAtOnce` it does not, but a process
-    /// can have only one such watch, because it is notified by SIGIO.
+    /// The end of a watch by inotify, and so of its process, blocks for an RCU grace period on
+    /// Linux: a part of a millisecond, or ten on a busy machine. With `endsAtOnce` it does not, but
+    /// a process can have only one such watch, because it is notified by SIGIO.
     package init(
       folders: [Bytes], removalOf root: Bytes? = nil, endsAtOnce: Bool = false
     ) throws(Failure) {
@@ -92,8 +93,8 @@
           inotify_add_watch(events.raw, $0, mask)
         }
       }
-      // While a process has a file below it open, a removed folder exists without a name, and its own
-      // watch reports nothing. The folder above it may be unreadable: then this is not noticed.
+      // While a process has a file below it open, a removed folder exists without a name, and its
+      // own watch reports nothing. The folder above it may be unreadable: then this is not noticed.
       if let above = root?.appending(path: Bytes("..")) {
         let watch = above.withCString {
           inotify_add_watch(events.raw, $0, UInt32(IN_DELETE | IN_MOVED_FROM))
@@ -135,8 +136,8 @@
 
     /// Call it before the pipe is closed: then another file may get its number.
     ///
-    /// A later watch may have its own pipe. No handler runs meanwhile: the other threads block the signal,
-    /// and this one is not in a handler.
+    /// A later watch may have its own pipe. No handler runs meanwhile: the other threads block the
+    /// signal, and this one is not in a handler.
     private static func stopSignaling(_ pipe: WakeUpPipe) {
       _ = signaled.compareExchange(
         expected: pipe.writer, desired: -1, ordering: .sequentiallyConsistent)

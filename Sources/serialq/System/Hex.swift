@@ -7,8 +7,8 @@ package enum Hex {
     digits(UInt64(number), count: Number.bitWidth / 4)
   }
 
-  /// Not generic: with generic shifts, which are not specialized in other modules, eight digits took 5,400
-  /// instructions instead of 870.
+  /// Not generic: with generic shifts, which are not specialized in other modules, eight digits
+  /// took 5,400 instructions instead of 870.
   @usableFromInline
   package static func digits(_ number: UInt64, count: Int) -> Bytes {
     var digits = Bytes(repeating: 0, count: count)

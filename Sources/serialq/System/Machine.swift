@@ -127,8 +127,8 @@ package enum Machine {
     #endif
   }
 
-  /// What to do after a shortage of memory or, unless it `isOfMemory`, of processes: names the limits
-  /// that are set.
+  /// What to do after a shortage of memory or, unless it `isOfMemory`, of processes: names the
+  /// limits that are set.
   static func shortageAdvice(isOfMemory: Bool) -> String {
     var raise: [String] = []
     #if os(Linux)

@@ -68,9 +68,11 @@ package final class SignalListener: Sendable {
     pthread_sigmask(SIG_UNBLOCK, &own, nil)
   }
 
-  /// Returns when every signal that was sent before has been heard; call it from one thread at a time.
+  /// Returns when every signal that was sent before has been heard; call it from one thread at a
+  /// time.
   ///
-  /// The thread can have received a signal, and get no processor for a long time before it calls `hear`.
+  /// The thread can have received a signal, and get no processor for a long time before it calls
+  /// `hear`.
   package func catchUp() {
     guard let thread else { return }
     state.isBehind.store(true, ordering: .sequentiallyConsistent)

@@ -4,8 +4,8 @@ package enum UserFile {
   ///
   /// Keeps the mode of an existing file; a new one gets the mode that the umask allows. Follows
   /// symbolic links. Refuses whatever is no regular file of this user, or a link of theirs to one:
-  /// a replaced file of another user would change its owner, and that user's link could redirect the
-  /// write, or a fifo block it.
+  /// a replaced file of another user would change its owner, and that user's link could redirect
+  /// the write, or a fifo block it.
   package static func replace(_ path: Bytes, by bytes: Bytes) throws(Failure) {
     let entry = try FileSystem.status(of: path)
     let isLink = entry?.kind == .link

@@ -39,7 +39,8 @@ package struct Attachment {
 
   /// Attaches standard input and output to the job whose keeper is connected by `socket`.
   ///
-  /// Shows `greeting` when keys reach the job: what is typed before that could be lost, or be a signal.
+  /// Shows `greeting` when keys reach the job: what is typed before that could be lost, or be a
+  /// signal.
   package init(
     _ socket: FileDescriptor, to id: JobID, reading reader: JournalReader,
     leavingBy key: ControlKey,
@@ -67,8 +68,8 @@ package struct Attachment {
     try LocalSocket.connect(to: folder.socket(id))
   }
 
-  /// Stops in the background until `fg`, as reading the terminal would; otherwise the shell would lose
-  /// it.
+  /// Stops in the background until `fg`, as reading the terminal would; otherwise the shell would
+  /// lose it.
   package static func awaitForeground() throws(Failure) {
     if !TerminalWindow.isOurs(STDIN_FILENO) { SignalListener.obey(SIGTTIN) }
     guard !TerminalWindow.isOurs(STDIN_FILENO) else { return }
@@ -78,9 +79,9 @@ package struct Attachment {
 
   /// Passes on keys and output until the end, and restores the terminal.
   ///
-  /// Calls `check` first, and when one of `descriptors` is readable or at its end, which it resets: it
-  /// returns messages for the user, and why to leave now. If the job is over, what its keeper has sent
-  /// is shown first.
+  /// Calls `check` first, and when one of `descriptors` is readable or at its end, which it resets:
+  /// it returns messages for the user, and why to leave now. If the job is over, what its keeper
+  /// has sent is shown first.
   package mutating func run(
     watching descriptors: [Int32], _ signals: TerminalSignals,
     check: () -> (messages: [String], end: End?)

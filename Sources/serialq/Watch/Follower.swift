@@ -33,8 +33,8 @@ package struct Follower {
     package static let plain = OutputStyle()
   }
 
-  /// From where jobs are followed one after another, each by a follower of its own: nothing of the later
-  /// ones is lost meanwhile.
+  /// From where jobs are followed one after another, each by a follower of its own: nothing of the
+  /// later ones is lost meanwhile.
   package struct Start {
     fileprivate let unread: UnreadLogs
     fileprivate let reader: JournalReader
@@ -67,7 +67,8 @@ package struct Follower {
   private var source = ""
   /// The attempt of the open log.
   private var open: AttemptID?
-  /// The jobs whose output is printed only at their end, because their terminals are to be attached.
+  /// The jobs whose output is printed only at their end, because their terminals are to be
+  /// attached.
   package var heldBack: Set<JobID> = []
   /// Whether everything that is printed was there before following began.
   private var isFirstLook = true
@@ -158,8 +159,8 @@ package struct Follower {
       let known = isFirstLook ? -1 : changes
       try look(&output, &last)
       hasNews = changes != known
-      // Again at the end: printing can block for long, and meanwhile jobs can have been queued, or the
-      // queue resumed.
+      // Again at the end: printing can block for long, and meanwhile jobs can have been queued, or
+      // the queue resumed.
     } while hasNews && (isAtEnd || isBlocked)
   }
 
@@ -179,8 +180,8 @@ package struct Follower {
     unread.releaseOver(in: queue)
   }
 
-  /// Does what is to be done; what fails, such as opening a log without a descriptor, is done again at
-  /// the next call.
+  /// Does what is to be done; what fails, such as opening a log without a descriptor, is done again
+  /// at the next call.
   private mutating func performPending(
     _ output: inout Output, _ last: inout String
   ) throws(Failure) {

@@ -69,10 +69,11 @@ struct FollowerState {
       changed.append(index)
     }
 
-    /// Calls `body` for each of these jobs once for each turn, in the order in which they reached their last
-    /// states there, with whether another turn followed; O(lines).
+    /// Calls `body` for each of these jobs once for each turn, in the order in which they reached
+    /// their last states there, with whether another turn followed; O(lines).
     ///
-    /// Other changes come at any time: a job must not be reported before the jobs that ran in between.
+    /// Other changes come at any time: a job must not be reported before the jobs that ran in
+    /// between.
     fileprivate func forEachJob(in queue: Queue, _ body: (Job, _ isRequeued: Bool) -> Void) {
       var isSeen = Array(repeating: false, count: turns.count)
       let last = changed.reversed().filter { index in
@@ -87,7 +88,8 @@ struct FollowerState {
       }
     }
 
-    /// Whether a job was not reported by an earlier read, if it is no longer in the queue as it was.
+    /// Whether a job was not reported by an earlier read, if it is no longer in the queue as it
+    /// was.
     private func isNew(_ job: Job, _ queue: Queue) -> Bool {
       guard let replaced, job.id < replaced.nextID, queue.job(job.id)?.attempts != job.attempts
       else { return true }
@@ -168,7 +170,8 @@ struct FollowerState {
   mutating func advance(_ changes: Changes, to queue: Queue) -> [Action] {
     actions = []
     if let old = changes.replaced {
-      // What is no longer there has ended unseen, unless its line was taken back: it could not be flushed.
+      // What is no longer there has ended unseen, unless its line was taken back: it could not be
+      // flushed.
       let unseen = old.jobs.filter { !reported.contains(AttemptID($0)) }.map(\.id)
       let ids = unseen + (1..<queue.nextID).dropFirst(old.nextID - 1)
       reportForgotten(
@@ -220,8 +223,8 @@ struct FollowerState {
     reportEnd(of: job)
   }
 
-  /// Prints the output of a job that ended and was queued again since the last call: its next attempt
-  /// has another log.
+  /// Prints the output of a job that ended and was queued again since the last call: its next
+  /// attempt has another log.
   private mutating func printEnded(_ job: Job) {
     guard isWanted(job.id), job.started != nil, !reported.contains(AttemptID(job)),
       retried.insert(AttemptID(job)).inserted

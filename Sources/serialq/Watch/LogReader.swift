@@ -28,11 +28,11 @@ package struct LogReader {
 
   /// Prints new content; does nothing if the log does not exist yet.
   ///
-  /// With `wholeLines`, holds back an incomplete line, because something else is printed below. Text
-  /// is held back unless `isLast`, because the line can change. Calls `begin` before it prints
-  /// something. Prints what is there at the call, and stops when the reader of the output closes it:
-  /// a job that prints faster than this reads would keep the loop running. What comes later wakes the
-  /// caller's watch. Stops also when `isStopped` returns true.
+  /// With `wholeLines`, holds back an incomplete line, because something else is printed below.
+  /// Text is held back unless `isLast`, because the line can change. Calls `begin` before it prints
+  /// something. Prints what is there at the call, and stops when the reader of the output closes
+  /// it: a job that prints faster than this reads would keep the loop running. What comes later
+  /// wakes the caller's watch. Stops also when `isStopped` returns true.
   mutating func print(
     to output: inout Output, wholeLines: Bool = false, isLast: Bool = false,
     isStopped: () -> Bool = { false }, begin: (inout Output) -> Void = { _ in }

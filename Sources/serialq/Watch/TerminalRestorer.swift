@@ -2,8 +2,8 @@ import Dispatch
 import SerialPromises
 import SerialqSystem
 
-/// Restores the terminal after the output of a job that may have left a color, a hidden cursor or the
-/// alternate screen behind.
+/// Restores the terminal after the output of a job that may have left a color, a hidden cursor or
+/// the alternate screen behind.
 package final class TerminalRestorer: Sendable {
   /// What restores the terminal; nil while nothing was printed that can change it.
   ///
@@ -51,7 +51,8 @@ package final class TerminalRestorer: Sendable {
   /// Restores the terminal and calls `end`, which ends this process because of a signal; prints
   /// nothing else meanwhile.
   ///
-  /// Waits for the thread that prints, up to `limit`: it is blocked if the terminal accepts nothing.
+  /// Waits for the thread that prints, up to `limit`: it is blocked if the terminal accepts
+  /// nothing.
   package func restore(
     on output: Output = Output(), waitingAtMost limit: DispatchTimeInterval = .seconds(1),
     then end: () -> Void

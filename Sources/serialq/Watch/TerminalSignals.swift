@@ -1,7 +1,8 @@
 import SerialPromises
 import SerialqSystem
 
-/// Receives the signals that affect a live display or an attached terminal: resize, Ctrl-Z and `fg`.
+/// Receives the signals that affect a live display or an attached terminal: resize, Ctrl-Z and
+/// `fg`.
 package final class TerminalSignals: Sendable {
   private struct Pending {
     var isToStop = false

@@ -41,8 +41,8 @@ struct ConcurrentlyTests {
     #expect(try await when(resolved: [Promise<Int>](), concurrently: 1).value.isEmpty)
   }
 
-  // Fails if pulling continues after a failure, or the index is lost, or if the iterator of a finished
-  // attempt is retained until the whole combination is released.
+  // Fails if pulling continues after a failure, or the index is lost, or if the iterator of a
+  // finished attempt is retained until the whole combination is released.
   @Test("no promise is pulled after a failure, and the iterator is released")
   func failure() async {
     let (pulled, gone) = (Log<Int>(), Gate())

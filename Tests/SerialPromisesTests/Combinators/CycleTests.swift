@@ -44,8 +44,8 @@ import Testing
     }
   }
 
-  // Crashes or times out if cycle detection does not follow the combination, a promise that waits in a
-  // manager, or what a pulling combination waits for, or stops before the end of a long path.
+  // Crashes or times out if cycle detection does not follow the combination, a promise that waits
+  // in a manager, or what a pulling combination waits for, or stops before the end of a long path.
   @Test(
     "a deferred that is resolved with a promise that waits for it fails, and so does that promise",
     arguments: Dependent.allCases, Observation.allCases)

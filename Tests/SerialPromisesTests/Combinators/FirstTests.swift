@@ -139,10 +139,10 @@ struct FirstTests {
     }
   }
 
-  // Fails if a combination attaches to its inputs one after another and lets their reactions decide: a
-  // later settlement on another thread can then be faster than the input that was settled before. Seen
-  // in one of 1 to 100 rounds: the combining thread waits for the lock of an input that it reaches
-  // after the open one.
+  // Fails if a combination attaches to its inputs one after another and lets their reactions
+  // decide: a later settlement on another thread can then be faster than the input that was settled
+  // before. Seen in one of 1 to 100 rounds: the combining thread waits for the lock of an input
+  // that it reaches after the open one.
   @Test(
     "an input that is settled decides, and not one that another thread settles later",
     .shows(Promising.race, Promising.any, Promising.when), arguments: Way.allCases)

@@ -3,8 +3,8 @@ import Testing
 
 @testable import SerialPromises
 
-/// Runs the code in the right column of "Coming from Combine", "from ES6 promises", "from OMPromises"
-/// and "from PromiseKit".
+/// Runs the code in the right column of "Coming from Combine", "from ES6 promises", "from
+/// OMPromises" and "from PromiseKit".
 struct ComingFromExamples: StandIns {
   private struct SomeError: Error {}
   private struct Late: Error {
@@ -31,7 +31,8 @@ struct ComingFromExamples: StandIns {
 
   // MARK: Making promises
 
-  // Fails if a promise has another outcome, or its work runs on another queue. Hangs if it has none.
+  // Fails if a promise has another outcome, or its work runs on another queue. Hangs if it has
+  // none.
   @Test("promises from values, errors, functions and work")
   func making() async {
     await expectOutcomes([
@@ -261,8 +262,8 @@ struct ComingFromExamples: StandIns {
     #expect(try await all.value == numbers.map { $0 * 10 })
   }
 
-  // Fails if a failure does not settle the result or settles that of `resolved`, or its position, its
-  // cause or an outcome is lost.
+  // Fails if a failure does not settle the result or settles that of `resolved`, or its position,
+  // its cause or an outcome is lost.
   @Test("a failure among several promises")
   func oneFails() async throws {
     let b = failing

@@ -104,7 +104,8 @@ struct StepExamples: StandIns {
     #expect(await text(handle.outcome) == "cancelled")
   }
 
-  // Fails if a step that is not canceled reads that it is, or a listener does not receive the progress.
+  // Fails if a step that is not canceled reads that it is, or a listener does not receive the
+  // progress.
   @Test("a step that checks for cancellation, and steps that report their progress")
   func looking() async throws {
     let manager = PromiseManager()

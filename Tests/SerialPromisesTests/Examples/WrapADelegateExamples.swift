@@ -65,7 +65,8 @@ struct WrapADelegateExamples {
     #expect(first.isGone && second.isGone)
   }
 
-  // Hangs if an alert without an answer keeps the next one waiting: with a cancel handler that retains it.
+  // Hangs if an alert without an answer keeps the next one waiting: with a cancel handler that
+  // retains it.
   @Test("an alert that is dismissed without an answer fails its step, and the next one is shown")
   func dismissed() async {
     show("Saved")
@@ -135,8 +136,8 @@ struct WrapADelegateExamples {
     return (source, Watched(try #require(source.delegate as? Locator)))
   }
 
-  // Fails if a bad location counts, a later call counts, the updates continue, or the delegate is not
-  // released; or if nothing retains it while it waits.
+  // Fails if a bad location counts, a later call counts, the updates continue, or the delegate is
+  // not released; or if nothing retains it while it waits.
   @Test("the first good location fulfills the promise, and stops the updates")
   func goodLocation() async throws {
     let here = location().timeout(.seconds(10))
@@ -224,7 +225,8 @@ struct WrapADelegateExamples {
     #expect(receiver.isGone)
   }
 
-  // Fails if an error is lost or the delegate is retained. Hangs if the download cannot be canceled.
+  // Fails if an error is lost or the delegate is retained. Hangs if the download cannot be
+  // canceled.
   @Test(
     "a download that fails or is canceled fails its promise, and its delegate is released",
     arguments: ["error", "file", "cancellation"])

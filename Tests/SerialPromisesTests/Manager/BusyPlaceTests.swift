@@ -6,7 +6,8 @@ import Testing
 
 /// Steps on their way to an actor or a queue that is busy.
 ///
-/// Each test frees it only after it has seen the others move: a test that fails reaches its time limit.
+/// Each test frees it only after it has seen the others move: a test that fails reaches its time
+/// limit.
 @Suite(.timeLimit(.minutes(2)))
 struct BusyPlaceTests {
   /// Where the first step has to run.
@@ -32,8 +33,8 @@ struct BusyPlaceTests {
 
   enum Change: CaseIterable, Sendable { case cancel, moveBehind, moveBefore, addBefore, turnBefore }
 
-  // Fails if the other step waits until the place is free, or its handler runs inside the cancellation or the
-  // move, whose caller may hold locks.
+  // Fails if the other step waits until the place is free, or its handler runs inside the
+  // cancellation or the move, whose caller may hold locks.
   @Test(
     "another step begins meanwhile when the one on its way is canceled, moved or overtaken",
     .shows(Managing.onActor), arguments: Place.allCases, Change.allCases)

@@ -51,8 +51,8 @@ struct CancelTests {
 
   enum Failing: CaseIterable { case closure, dropped, promise, run, enqueue, turn }
 
-  // Fails if only a `CancellationError` makes the step a canceled one: the next step stays in a stopped queue,
-  // or is canceled, `run` throws the error of its work, or a failure is reported.
+  // Fails if only a `CancellationError` makes the step a canceled one: the next step stays in a
+  // stopped queue, or is canceled, `run` throws the error of its work, or a failure is reported.
   @Test(
     "a canceled step that ends with an error of its own has not failed",
     .shows(Managing.cancelRunning), arguments: Failing.allCases, [FailurePolicy.stop, .cancelRest])

@@ -9,8 +9,8 @@ struct CodeTests {
   private let reports = Reports()
   private let log = Log<String>()
 
-  // Fails if the error of the code is lost, or its failure is reported although its caller has it; if the
-  // step has not failed, or has no name.
+  // Fails if the error of the code is lost, or its failure is reported although its caller has it;
+  // if the step has not failed, or has no name.
   @Test("the caller gets the error of the code, and its step has failed", arguments: Code.allCases)
   func failing(_ code: Code) async {
     let manager = PromiseManager(diagnostics: reports.place)
@@ -51,7 +51,8 @@ struct CodeTests {
     #expect(reports.all.isEmpty && log.all.isEmpty)
   }
 
-  // Hangs if the mark of the code is missing, or is lost while code waits for its turn in the other manager.
+  // Hangs if the mark of the code is missing, or is lost while code waits for its turn in the other
+  // manager.
   @Test(
     "code that waits for its own manager gets an error, also through another manager",
     .shows(Managing.deadlock), arguments: Code.allCases, Code.allCases)
@@ -106,8 +107,9 @@ struct CodeTests {
 
   enum Removal: CaseIterable { case task, before, beforeOnIdle, cancelAll, cancelWaiting, policy }
 
-  // Fails if the code runs, its step stays in the queue, or the caller throws that it gave up; if a cancellation
-  // before the call is found only while the task waits, which it does not do if the manager is idle.
+  // Fails if the code runs, its step stays in the queue, or the caller throws that it gave up; if a
+  // cancellation before the call is found only while the task waits, which it does not do if the
+  // manager is idle.
   @Test(
     "code whose caller is canceled while it waits, or before, never begins",
     .shows(Managing.cancelWaiting), arguments: Removal.allCases, Caller.allCases)
@@ -206,9 +208,9 @@ struct CodeTests {
     #expect(try await manager.run { 7 } == 7)
   }
 
-  // Hangs if a grace period that ends a step does not resume the caller, or begin the next step. Fails if
-  // `AsyncCall.end` reports the late call, which is not misuse. That of a time limit with abandoning is in
-  // `TimeLimitTests`.
+  // Hangs if a grace period that ends a step does not resume the caller, or begin the next step.
+  // Fails if `AsyncCall.end` reports the late call, which is not misuse. That of a time limit with
+  // abandoning is in `TimeLimitTests`.
   @Test(
     "a grace period ends a step before its code, whose caller is canceled, and whose end is not reported",
     arguments: [Code.run, .enqueue, .promise, .link])

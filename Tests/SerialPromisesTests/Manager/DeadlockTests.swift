@@ -63,8 +63,8 @@ struct DeadlockTests {
       })
   }
 
-  // Fails if the mark is not a task-local value, which a detached task does not inherit, or is still
-  // valid after its step's end.
+  // Fails if the mark is not a task-local value, which a detached task does not inherit, or is
+  // still valid after its step's end.
   @Test(
     "a task that is detached, or outlives its step, may wait for the manager",
     arguments: [true, false])
@@ -171,9 +171,9 @@ struct DeadlockTests {
     #expect(reports.all == [.deadlock(StepIdentity(id: 1, name: name))])
   }
 
-  // Fails if the delay begins before the promise is bound to the next attempt: a short one can then be
-  // over first, so that the attempt is not marked, and waits forever for its own step. Seen by the
-  // clock, because that race is rarely lost.
+  // Fails if the delay begins before the promise is bound to the next attempt: a short one can then
+  // be over first, so that the attempt is not marked, and waits forever for its own step. Seen by
+  // the clock, because that race is rarely lost.
   @Test("idle in a later attempt is reported however short the delay before it is")
   func shortDelay() async {
     let attempts = Locked(0)

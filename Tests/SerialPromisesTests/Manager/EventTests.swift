@@ -27,9 +27,9 @@ struct EventTests {
     return events
   }
 
-  // Fails if an event is missing, duplicated or out of order, of a step that was canceled while it waited,
-  // or with its manager; or if the events end before the steps whose work is canceled: end them in
-  // `SerialOrder.invalidate`.
+  // Fails if an event is missing, duplicated or out of order, of a step that was canceled while it
+  // waited, or with its manager; or if the events end before the steps whose work is canceled: end
+  // them in `SerialOrder.invalidate`.
   @Test(
     "the events of every step are in order, and the sequence ends with the manager",
     .shows(Managing.events))
@@ -87,8 +87,8 @@ struct EventTests {
     #expect(finished == 8 * perThread && isIdle)
   }
 
-  // Fails if the buffer is unbounded, drops the newest events, or stores one although its size is 0; traps
-  // if the size is negative.
+  // Fails if the buffer is unbounded, drops the newest events, or stores one although its size is
+  // 0; traps if the size is negative.
   @Test(
     "a slow listener receives the newest events, or none without a buffer",
     .shows(Managing.events), arguments: [3, 0, -1])
@@ -116,8 +116,8 @@ struct EventTests {
     #expect(await rest(try #require(second)) == expected[1])
   }
 
-  // Fails if events are created without a listener, an ended listener is retained, or one whose task is canceled
-  // is still sent events; hangs if that is not resumed.
+  // Fails if events are created without a listener, an ended listener is retained, or one whose
+  // task is canceled is still sent events; hangs if that is not resumed.
   @Test(
     "no event is created without a listener, or after the last one was released or its task canceled",
     .shows(Managing.silence, .events))

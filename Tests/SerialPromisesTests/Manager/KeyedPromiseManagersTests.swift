@@ -19,7 +19,8 @@ struct KeyedPromiseManagersTests {
     while !managers.keys.isEmpty { await Task.yield() }
   }
 
-  // Fails if two threads that use a key first get two managers, or the entry of one that is gone is found.
+  // Fails if two threads that use a key first get two managers, or the entry of one that is gone is
+  // found.
   @Test(
     "two first users of a key get one manager, also when another one is just released",
     .shows(Managing.keys))
@@ -149,8 +150,8 @@ struct KeyedPromiseManagersTests {
     #expect(managers.keys.allSatisfy { managers[$0].isIdle })
   }
 
-  // Fails if `idle` reads each manager once. It is kept before the second manager, while a step of that adds
-  // one to the first, and ends: in almost every round, it has read the first before.
+  // Fails if `idle` reads each manager once. It is kept before the second manager, while a step of
+  // that adds one to the first, and ends: in almost every round, it has read the first before.
   @Test("idle waits for a step that is added to a key that it has read before, by one that ends")
   func addedBehind() async {
     for _ in 1...20 {
@@ -181,8 +182,8 @@ struct KeyedPromiseManagersTests {
     }
   }
 
-  // Hangs if `idle` waits for the step that calls it, or for another manager first, whose step waits for
-  // that one.
+  // Hangs if `idle` waits for the step that calls it, or for another manager first, whose step
+  // waits for that one.
   @Test("idle in a step of one of them is reported, also if the others wait for that step")
   func idleInAStep() async throws {
     let reports = Reports()

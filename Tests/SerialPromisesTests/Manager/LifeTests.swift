@@ -97,8 +97,9 @@ struct LifeTests {
     }
   }
 
-  // Fails, or hangs, if any reference is left: from the lock to its segments, from a segment to a handler,
-  // a moved step or an adder, from a continuation to its step, or from a promise to its step and back.
+  // Fails, or hangs, if any reference is left: from the lock to its segments, from a segment to a
+  // handler, a moved step or an adder, from a continuation to its step, or from a promise to its
+  // step and back.
   @Test(
     "a manager that is no longer used leaks nothing", .shows(Managing.life), arguments: Use.all)
   func nothingLeft(_ use: Use) async throws {

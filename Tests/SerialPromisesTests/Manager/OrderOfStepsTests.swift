@@ -5,8 +5,8 @@ import Testing
 
 /// Steps run in the order of addition, one at a time, each until its `then`.
 struct OrderOfStepsTests {
-  // Fails if the next step does not wait for `handlerReturned`: the transition for `then` in the phase
-  // `handling` hands out the claim, or the next step starts inside the handler.
+  // Fails if the next step does not wait for `handlerReturned`: the transition for `then` in the
+  // phase `handling` hands out the claim, or the next step starts inside the handler.
   @Test(
     "then in a handler, on its thread or another, does not start the next step before it returns",
     .shows(Managing.neverTwo), arguments: [true, false], [nil, Failed()])

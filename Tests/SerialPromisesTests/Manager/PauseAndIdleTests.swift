@@ -6,8 +6,8 @@ import Testing
 
 /// Pausing, resuming, and waiting for an idle manager.
 struct PauseAndIdleTests {
-  // Fails if `next` ignores the pause, or pausing ends the running step; if a state is not recorded, or the id is
-  // not the number of the addition.
+  // Fails if `next` ignores the pause, or pausing ends the running step; if a state is not
+  // recorded, or the id is not the number of the addition.
   @Test(
     "pause lets the running step end and starts no other, as the handles of its steps show",
     .shows(Managing.pause, .handles))

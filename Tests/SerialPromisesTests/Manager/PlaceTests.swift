@@ -16,8 +16,8 @@ struct PlaceTests {
   /// A step that does not wait in the manager.
   enum Neighbor: CaseIterable { case over, running, canceled, ofAnotherManager, refused }
 
-  // Fails if the position before such a step is not the first, or its own is not the last; if it is asked to
-  // stop, or runs.
+  // Fails if the position before such a step is not the first, or its own is not the last; if it is
+  // asked to stop, or runs.
   @Test(
     "beside a step that does not wait in this manager, before is the first place and replacing the last",
     arguments: Neighbor.allCases)
@@ -221,7 +221,8 @@ struct PlaceTests {
   // MARK: At random
 
   // Fails if a segment is split, linked or removed at a wrong place, a handle loses its step, the
-  // queue does not continue where it was, or a sweep leaves it in an order that a list does not have.
+  // queue does not continue where it was, or a sweep leaves it in an order that a list does not
+  // have.
   @Test(
     "random additions, moves and cancellations give the results of a list", arguments: 1...6,
     [false, true])

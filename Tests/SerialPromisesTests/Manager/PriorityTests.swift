@@ -3,7 +3,8 @@ import Testing
 
 @testable import SerialPromises
 
-/// Whether the system raises the priority of a task that another one waits for by other means than `await`.
+/// Whether the system raises the priority of a task that another one waits for by other means than
+/// `await`.
 private let raisesPriorities: Bool = {
   #if !OLDEST_SYSTEMS
     if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) { return true }
@@ -18,7 +19,8 @@ extension TaskPriority {
 
 /// Suspends the calling task until it has at least this priority.
 ///
-/// Polling would keep a processor busy until the task that is to raise it has its turn: as long as all other tests take.
+/// Polling would keep a processor busy until the task that is to raise it has its turn: as long as
+/// all other tests take.
 private func isRaised(to priority: TaskPriority) async {
   #if !OLDEST_SYSTEMS
     if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
@@ -110,8 +112,8 @@ struct PriorityTests {
     }
   }
 
-  // Fails, and does not end, if the work of this kind is not raised by a task that waits in this way; or, for a
-  // turn, if a raise of the waiting task itself is not passed on.
+  // Fails, and does not end, if the work of this kind is not raised by a task that waits in this
+  // way; or, for a turn, if a raise of the waiting task itself is not passed on.
   @Test(
     "running work is raised by a task that waits at a higher priority, or is raised while it waits",
     arguments: Work.allCases, Wait.allCases)
@@ -179,7 +181,8 @@ struct PriorityTests {
     await Task.detached(priority: .top) { await keys.idle() }.value
   }
 
-  // Fails, and does not end, if the wait for a handle's outcome raises only what is in front of the step.
+  // Fails, and does not end, if the wait for a handle's outcome raises only what is in front of the
+  // step.
   @Test(
     "the work of a promise is raised by a task that awaits its handle", arguments: [false, true])
   func handle(isRunning: Bool) async throws {
@@ -358,7 +361,8 @@ struct PriorityTests {
       })
   }
 
-  // Fails if a task ends while another thread raises it: a crash, or a report of the address sanitizer.
+  // Fails if a task ends while another thread raises it: a crash, or a report of the address
+  // sanitizer.
   @Test("turns of child tasks that end while others raise them", .timeLimit(.minutes(5)))
   func ends() async throws {
     let manager = PromiseManager()

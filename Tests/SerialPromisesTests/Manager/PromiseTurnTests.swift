@@ -187,7 +187,8 @@ struct CancelledPromiseTurnTests {
   }
 
   // Fails if the promise stays pending, begins, keeps its place in the queue, or counts as a
-  // failure for the policy; if a promise that has been canceled is added as a waiting step, or as a failure.
+  // failure for the policy; if a promise that has been canceled is added as a waiting step, or as a
+  // failure.
   @Test(
     "a promise canceled while it waits never begins, notifies its listeners, and is not a failure",
     .shows(Managing.cancelledPromise), arguments: Kind.allCases)

@@ -59,8 +59,8 @@ struct ReportedProgressTests {
     ]
   }
 
-  // Fails if a kind of code is not marked, a child task is not part of it, its report does not reach the
-  // step, or a misuse has an effect or is not reported.
+  // Fails if a kind of code is not marked, a child task is not part of it, its report does not
+  // reach the step, or a misuse has an effect or is not reported.
   @Test(
     "what asynchronous code reports is the progress of its step and counts in the manager's",
     .shows(Progressing.work), arguments: Code.allCases, Way.all)
@@ -97,7 +97,8 @@ struct ReportedProgressTests {
     #expect(chained.all.filter { $0 != 0.5 } == [0.25, 0.375, 1])
   }
 
-  // Fails if a promise's work is not marked, or a report of the work in a turn counts for the work around it.
+  // Fails if a promise's work is not marked, or a report of the work in a turn counts for the work
+  // around it.
   @Test(
     "a report counts for the innermost work: of a turn in a promise's work",
     .shows(Progressing.work),
@@ -150,7 +151,8 @@ struct ReportedProgressTests {
     #expect(reports.all.isEmpty)
   }
 
-  // Fails if a step within a step reports for the outer one, or an outer one reports nothing afterwards.
+  // Fails if a step within a step reports for the outer one, or an outer one reports nothing
+  // afterwards.
   @Test("steps of two managers, one in the other, report for themselves", arguments: Code.allCases)
   func nested(_ code: Code) async throws {
     let (outer, inner, log) = (manager, manager, Log<Double>())
@@ -189,8 +191,8 @@ struct ReportedProgressTests {
     #expect(reports.all.isEmpty)
   }
 
-  // Fails if the canceled promise of `enqueue` changes, its step no longer progresses, its task is not canceled, or
-  // the next step runs at the same time.
+  // Fails if the canceled promise of `enqueue` changes, its step no longer progresses, its task is
+  // not canceled, or the next step runs at the same time.
   @Test("canceled work that continues reports for its step, and the next one waits for it")
   func canceled() async {
     let (manager, code, log) = (manager, HeldCode(), Log<Double>())
@@ -287,8 +289,8 @@ struct ReportedProgressTests {
     #expect(log.all == [true, true, true])
   }
 
-  // Fails if a handle has the progress of another step, or a step is counted wrongly: one that waits, runs,
-  // has failed, was canceled or was refused.
+  // Fails if a handle has the progress of another step, or a step is counted wrongly: one that
+  // waits, runs, has failed, was canceled or was refused.
   @Test(
     "a handle has the progress of its step, and the manager's is their mean since it was last idle",
     .shows(Progressing.manager))

@@ -194,8 +194,8 @@ struct RetentionTests {
     }
   }
 
-  // Fails if a late call does not keep its token, or if a token with another reference is reused: the
-  // second call would end the third step.
+  // Fails if a late call does not keep its token, or if a token with another reference is reused:
+  // the second call would end the third step.
   @Test(
     "a late `then` leaves its token to a later step, unless a copy exists",
     arguments: [true, false])

@@ -36,8 +36,8 @@ struct SeveralStepsTests {
     for handle in handles { #expect(text(handle.state) == "succeeded") }
   }
 
-  // Fails if the first step begins before the others have entered, or a step that a handler adds is placed
-  // first, or run at once.
+  // Fails if the first step begins before the others have entered, or a step that a handler adds is
+  // placed first, or run at once.
   @Test(
     "the first step begins when all have entered, and what it adds runs after all waiting steps",
     .shows(Managing.addedInside))

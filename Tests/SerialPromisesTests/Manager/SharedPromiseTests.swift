@@ -22,9 +22,9 @@ struct SharedPromiseTests {
     }
   }
 
-  // Fails if a promise is reserved for its turn after its step has entered the queue: the thread that
-  // runs the steps can then start it before, and finds only the turn of the paused manager. Seen
-  // in 1 of 20 to 10,000 rounds of a debug build.
+  // Fails if a promise is reserved for its turn after its step has entered the queue: the thread
+  // that runs the steps can then start it before, and finds only the turn of the paused manager.
+  // Seen in 1 of 20 to 10,000 rounds of a debug build.
   @Test(
     "a promise starts in the earlier of its turns, also if that begins while the promise is added",
     .shows(Managing.turns), arguments: [false, true])

@@ -20,8 +20,8 @@ struct SilentFailureTests {
   }
 
   // Fails if only a second `then` is reported, or if a failure is reported for the step and for its
-  // promise; or if that of `serially` is reported to the shared handler, which a manager with a handler of its
-  // own does not use.
+  // promise; or if that of `serially` is reported to the shared handler, which a manager with a
+  // handler of its own does not use.
   @Test(
     "a failure that nothing receives is reported once", .shows(Managing.unhandled),
     arguments: Silent.allCases)

@@ -6,8 +6,8 @@ import Testing
 
 /// Steps whose handlers belong to an actor.
 struct StepsOnActorTests {
-  // Traps if a closure without an annotation belongs to no actor; fails if its step waits for a turn of
-  // the main queue although it is next.
+  // Traps if a closure without an annotation belongs to no actor; fails if its step waits for a
+  // turn of the main queue although it is next.
   @MainActor
   @Test("in code of the main actor, a closure belongs to it, and a step that is next runs at once")
   func inherited() {
@@ -54,7 +54,8 @@ struct StepsOnActorTests {
     #expect(reports.all.count == 1 && "\(reports.all)".contains("main thread"))
   }
 
-  // Fails if the next handler runs inside the call of `then`: its `then` is forgotten, and its step fails.
+  // Fails if the next handler runs inside the call of `then`: its `then` is forgotten, and its step
+  // fails.
   @MainActor
   @Test("a delegate of the main actor may call its then and forget it afterwards")
   func forgetful() async {

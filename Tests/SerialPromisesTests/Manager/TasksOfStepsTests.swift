@@ -6,8 +6,8 @@ import Testing
 #if DEBUG
   /// Tasks that the handler of a closure step starts, and that wait for their own manager.
   struct TasksOfStepsTests {
-    // Times out if the handler of a closure is not marked with its step: the task waits for the step,
-    // which waits for the task. Debug builds only.
+    // Times out if the handler of a closure is not marked with its step: the task waits for the
+    // step, which waits for the task. Debug builds only.
     @Test(
       "a task that a step's handler starts gets an error if it waits for its own manager",
       .shows(Managing.deadlock), arguments: ["run", "idle", "outcome"])
@@ -39,8 +39,9 @@ import Testing
       if !isOver { last.with { $0() } }
     }
 
-    // Fails if the mark of a handler lasts until the handler has returned, or a mark of another manager hides
-    // the call. The handler is held until the task waits for its end, or has an error.
+    // Fails if the mark of a handler lasts until the handler has returned, or a mark of another
+    // manager hides the call. The handler is held until the task waits for its end, or has an
+    // error.
     @Test(
       "a task that a step's handler starts may wait for its own manager when `then` was called",
       arguments: [true, false], ["run", "turn", "idle", "nested run"])

@@ -128,7 +128,8 @@ struct TimeLimitTests {
     #expect(await eventually { reports.all == expected })
   }
 
-  // Fails if the caller gets the cancellation caused by the limit, or work that heeds it is reported.
+  // Fails if the caller gets the cancellation caused by the limit, or work that heeds it is
+  // reported.
   @Test(
     "work that ends because its limit has canceled it has timed out", .shows(Managing.timeout),
     arguments: [Limited.handle, .run, .enqueue])

@@ -6,8 +6,8 @@ import Testing
 
 /// What a process that uses the library wrongly prints before it ends.
 ///
-/// Only a release build loses the message of a `precondition`; each test passes in debug builds of any
-/// version, except the last.
+/// Only a release build loses the message of a `precondition`; each test passes in debug builds of
+/// any version, except the last.
 struct TrapMessageTests {
   enum Mistake: Int, CaseIterable {
     case limit, resolvedLimit, starts, capacity, fewerWaiting

@@ -159,8 +159,8 @@ struct TurnTests {
     }
   }
 
-  // Fails if a turn that begins at once does not hand over to the steps that were added meanwhile, or to
-  // those that wait for the manager.
+  // Fails if a turn that begins at once does not hand over to the steps that were added meanwhile,
+  // or to those that wait for the manager.
   @Test("what was added or awaited during a turn continues after it", arguments: [false, true])
   func handsOver(_ hasQueue: Bool) async throws {
     let manager = PromiseManager(on: hasQueue ? DispatchQueue(label: "steps") : nil)

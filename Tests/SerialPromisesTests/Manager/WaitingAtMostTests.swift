@@ -20,8 +20,8 @@ struct WaitingAtMostTests {
 
   // MARK: A limit
 
-  // Fails if the caller waits on, its step stays in the queue, or the others change places; if the outcome
-  // of its step, or its event, is other than that of a canceled step.
+  // Fails if the caller waits on, its step stays in the queue, or the others change places; if the
+  // outcome of its step, or its event, is other than that of a canceled step.
   @Test(
     "a caller whose turn does not begin in time gives up, and leaves no trace",
     arguments: Code.ofCallers)
@@ -135,8 +135,8 @@ struct WaitingAtMostTests {
 
   // MARK: Only if it is free
 
-  // Fails if the turn is taken although something runs, waits or is paused, or not taken although nothing
-  // does; if a turn that begins after the end of a segment of the queue seems to wait.
+  // Fails if the turn is taken although something runs, waits or is paused, or not taken although
+  // nothing does; if a turn that begins after the end of a segment of the queue seems to wait.
   @Test(
     "a turn is available only if nothing runs or waits, and the manager is not paused",
     arguments: [nil, "named"])

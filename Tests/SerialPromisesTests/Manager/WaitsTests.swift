@@ -65,8 +65,8 @@ struct WaitsTests {
     #expect(reports.all == [.deadlock(step), .deadlock(step)])
   }
 
-  // Fails if a removed waiter is resumed, another one is lost with it, the order changes, or a priority is counted
-  // that no waiter has.
+  // Fails if a removed waiter is resumed, another one is lost with it, the order changes, or a
+  // priority is counted that no waiter has.
   @Test(
     "waiters leave and are resumed in order, and the highest priority is theirs",
     arguments: [1, 2, 3])

@@ -60,8 +60,8 @@ struct WhereHandlersRunTests {
     }
   }
 
-  // Fails if a handler or work runs elsewhere, out of order, or before the preceding one has returned:
-  // some call `then` first.
+  // Fails if a handler or work runs elsewhere, out of order, or before the preceding one has
+  // returned: some call `then` first.
   @Test(
     "each step runs where its closure belongs, or else where its manager runs handlers, in order",
     .shows(Managing.onActor, Managing.onQueue), arguments: Adder.allCases, Turns.allCases)

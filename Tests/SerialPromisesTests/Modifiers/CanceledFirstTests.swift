@@ -18,7 +18,8 @@ struct CanceledFirstTests {
     }
   }
 
-  // Fails if the promise with the time limit fails before it cancels its source: in 1 of 100 rounds.
+  // Fails if the promise with the time limit fails before it cancels its source: in 1 of 100
+  // rounds.
   @Test(
     "when a time limit has passed, the work has been canceled", .shows(Promising.time),
     arguments: [false, true])

@@ -25,8 +25,8 @@ struct FlatMemoryTests {
   private let rounds = 3_000 / ease
   private let census = Census()
 
-  // Fails if each attempt's promise is retained until the last one has ended. Counts their errors, or
-  // objects that the handlers of an attempt capture.
+  // Fails if each attempt's promise is retained until the last one has ended. Counts their errors,
+  // or objects that the handlers of an attempt capture.
   @Test(
     "the attempts of a retry are released one after another", .shows(Promising.noLeaks),
     arguments: [false, true])

@@ -16,8 +16,8 @@ struct PromiseRetryTests {
     }
   }
 
-  // Fails if only the last link is retried, a failing link does not cause a retry, or the task begins
-  // without a demand.
+  // Fails if only the last link is retried, a failing link does not cause a retry, or the task
+  // begins without a demand.
   @Test("a retry restarts a whole cold chain from its task", .shows(Promising.retry))
   func chain() async {
     let (log, links) = (Log<Int>(), Log<Int>())

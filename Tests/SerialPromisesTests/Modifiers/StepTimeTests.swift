@@ -70,8 +70,8 @@ struct StepTimeTests {
   }
 
   // Fails if the `then` of the time limit does not take the lock, or an elapsed grace period takes
-  // effect before the handler has returned; if a call on the stack takes effect after the time limit,
-  // or does not after a grace period.
+  // effect before the handler has returned; if a call on the stack takes effect after the time
+  // limit, or does not after a grace period.
   @Test(
     "a then on the stack takes effect, except after a time limit",
     .shows(Managing.timeout, .grace, .lateThen),

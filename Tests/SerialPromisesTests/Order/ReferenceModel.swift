@@ -202,7 +202,8 @@ struct ReferenceModel: Equatable {
       waiting.map { steps[$0 - 1].priority }.max() ?? 0, hasPriorities && isAwaited ? 2 : 0)
   }
 
-  /// The rule: the running work has at least the highest priority of the tasks that wait for its end.
+  /// The rule: the running work has at least the highest priority of the tasks that wait for its
+  /// end.
   private mutating func raiseRunning() {
     guard let running else { return }
     steps[running - 1].priority = max(steps[running - 1].priority, highestPriority)
@@ -453,8 +454,8 @@ extension ReferenceModel {
     (phase, self.isForActor) = (.onItsWay, isForActor)
   }
 
-  /// The queue moves while the actor, or the queue of handlers, is busy, if what is first does not need it:
-  /// then some thread holds the claim.
+  /// The queue moves while the actor, or the queue of handlers, is busy, if what is first does not
+  /// need it: then some thread holds the claim.
   private mutating func takeBack() -> Bool {
     guard phase == .onItsWay, let id = waiting.first, !isPaused,
       isTurn(id) || steps[id - 1].isOnActor != isForActor
@@ -764,7 +765,8 @@ extension ReferenceModel {
       + waiting.map(OrderEvent.Place.replacing)
     var events = places.map(OrderEvent.addAt)
     for id in waiting { events += places.map { .move(id, $0) } }
-    // A step that no longer waits is not moved nor replaced, and the position before it is the first.
+    // A step that no longer waits is not moved nor replaced, and the position before it is the
+    // first.
     for id in [running, over].compactMap({ $0 }) where !(id == running && steps[id - 1].isAtOnce) {
       events += [.addAt(.before(id)), .addAt(.replacing(id)), .move(id, .first)]
       if let last = waiting.last {

@@ -5,8 +5,8 @@ import Testing
 
 /// Cancellations at the moment when work starts or is chosen, found by a search from outside.
 struct CancelWhileStartingTests {
-  // Fails if a cancellation between the start of the work and the registration of its cancel handler
-  // has no effect: ignore `isCancellable` in `Settlement.beginCancel`.
+  // Fails if a cancellation between the start of the work and the registration of its cancel
+  // handler has no effect: ignore `isCancellable` in `Settlement.beginCancel`.
   @Test("asynchronous work that is canceled while another thread starts it is canceled")
   func asynchronous() async {
     for _ in 0..<(2_000 / ease) {
@@ -69,8 +69,8 @@ struct CancelWhileStartingTests {
     }
   }
 
-  // Fails if a canceled promise of `enqueue` counts as waiting until it has failed: ignore `isLeaving`
-  // or the phase in `Core.deadlock`.
+  // Fails if a canceled promise of `enqueue` counts as waiting until it has failed: ignore
+  // `isLeaving` or the phase in `Core.deadlock`.
   @Test("a later step may depend on a promise of enqueue that is canceled as its turn comes")
   func canceledSource() async {
     for _ in 0..<(300 / ease) {

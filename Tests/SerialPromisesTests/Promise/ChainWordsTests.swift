@@ -11,9 +11,9 @@ struct ChainWordsTests {
   private let failed = Promise<Int>.silentFailure(Failed(number: 1))
 
   // Fails if a value of promise type is not kept by `map`, or the adopting overload is chosen for
-  // it; if the outcome is not passed on, a thrown error does not replace it, a value is recovered, or
-  // an error is not; if an error of another type is caught, or one of the given type is not; or if
-  // asynchronous handlers are not awaited.
+  // it; if the outcome is not passed on, a thrown error does not replace it, a value is recovered,
+  // or an error is not; if an error of another type is caught, or one of the given type is not; or
+  // if asynchronous handlers are not awaited.
   @Test(
     "each method of a chain gives the documented outcome",
     .shows(Promising.chainWords, .typedErrors, .asyncHandlers))

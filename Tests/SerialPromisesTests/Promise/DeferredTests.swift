@@ -7,7 +7,8 @@ import Testing
 struct DeferredTests {
   private let reports = Reports()
 
-  // Fails if a late attempt is not reported, or has an effect, or a success and a failure are mixed up.
+  // Fails if a late attempt is not reported, or has an effect, or a success and a failure are mixed
+  // up.
   @Test("a late fulfill, fail or result is reported and ignored", .shows(Promising.lateAttempts))
   func late() {
     let first = Deferred<Int>("late", diagnostics: reports.place)

@@ -60,8 +60,8 @@ struct PromiseCancelTests {
   /// A promise that depends on another.
   enum Dependent: CaseIterable { case links, adopted, combined }
 
-  // Fails if canceling the end of a chain does not reach its beginning, the promise that a handler returned, or an
-  // input; if a dependent is ignored, or one that was canceled still counts.
+  // Fails if canceling the end of a chain does not reach its beginning, the promise that a handler
+  // returned, or an input; if a dependent is ignored, or one that was canceled still counts.
   @Test(
     "canceling a derived promise cancels a source whose other dependents, if any, are canceled too",
     .shows(Promising.derived), arguments: Dependent.allCases, [false, true])
@@ -219,7 +219,8 @@ struct PromiseCancelTests {
     place.withLock { $0 = nil }
   }
 
-  // Fails if it is other than what `cancel` then returns, or a promise that cannot be canceled changes.
+  // Fails if it is other than what `cancel` then returns, or a promise that cannot be canceled
+  // changes.
   @Test(
     "whether a promise can be canceled is what `cancel` then returns; otherwise it is unchanged",
     .shows(Promising.cancellable, .settledStays))

@@ -65,8 +65,8 @@ struct PromiseLeakTests {
     withExtendedLifetime(never) {}
   }
 
-  // Fails if the `Lifeline` of the chain retains its root after the work of the root has started, or
-  // after a cancellation before that.
+  // Fails if the `Lifeline` of the chain retains its root after the work of the root has started,
+  // or after a cancellation before that.
   @Test(
     "the first promise of a chain is released when it is settled, while the last one is retained",
     arguments: [false, true])

@@ -130,7 +130,8 @@ struct PromiseProgressTests {
       Course("a failure in a chain does not count", [(0, 1), (1, 0.5), (1, nil)], [1 / 3, 0.5]) {
         parts in parts[0].then { _ in parts[1] }.then { .value($0) }
       },
-      // Fails if the recovery does not fill the remainder: bias = progress so far, fraction = 1 − bias.
+      // Fails if the recovery does not fill the remainder: bias = progress so far, fraction = 1 −
+      // bias.
       Course(
         "recover: forwards the source's progress, and the recovery fills the remainder",
         [(0, 0.5), (0, nil), (1, 0.5), (1, 1)], [0.5, 0.75, 1]
@@ -187,7 +188,8 @@ struct PromiseProgressTests {
     #expect(abs(promise.progress - (course.values.last ?? 0)) < 1e-9)
   }
 
-  /// Waits until another promise depends on this one: the handler that returns it runs on another thread.
+  /// Waits until another promise depends on this one: the handler that returns it runs on another
+  /// thread.
   private func hasDependent(_ promise: Promise<Int>, isWatched: Bool = true) async {
     while promise.core.withLock({
       $0.targets(limit: 9)?.isEmpty == true || $0.isWatched != isWatched
@@ -196,7 +198,8 @@ struct PromiseProgressTests {
     }
   }
 
-  // Fails if the promise must be watched already: another thread may settle it while the listener is added.
+  // Fails if the promise must be watched already: another thread may settle it while the listener
+  // is added.
   @Test("a listener that is added while the promise is fulfilled receives the end")
   func fulfilledMeanwhile() async {
     let (work, log) = (deferred(), Log<Double>())
@@ -224,7 +227,8 @@ struct PromiseProgressTests {
     log.expect([0.75, 1])
   }
 
-  // Fails if only a listener makes the progress known, or the sources of a canceled promise count no longer.
+  // Fails if only a listener makes the progress known, or the sources of a canceled promise count
+  // no longer.
   @Test(
     "a canceled promise keeps its progress, without a listener as well",
     arguments: Course.all.filter { $0.events[0].fraction != 1 })
@@ -255,7 +259,8 @@ struct PromiseProgressTests {
     #expect(second.progress == 0.375 && work.promise.progress == 0.75)
   }
 
-  /// A dependency on one promise, which calls a function when its inputs are visited for the first time.
+  /// A dependency on one promise, which calls a function when its inputs are visited for the first
+  /// time.
   private final class Interrupted: Junction {
     let input: Core
     let visited = Locked<(@Sendable () -> Void)?>(nil)
@@ -297,9 +302,9 @@ struct PromiseProgressTests {
   /// Why a promise fails while its source continues, or is done.
   enum Failure: CaseIterable { case timeout, canceledStep, cycle }
 
-  // Fails if the promise is withdrawn from its source before its progress is known; if the end of a step that has
-  // not begun settles the result of `serially` before that; or if a link's part, which is done, counts no longer
-  // when the promise that it returned cannot be waited for.
+  // Fails if the promise is withdrawn from its source before its progress is known; if the end of a
+  // step that has not begun settles the result of `serially` before that; or if a link's part,
+  // which is done, counts no longer when the promise that it returned cannot be waited for.
   @Test(
     "a promise that fails, without a listener as well, keeps its progress",
     arguments: Failure.allCases)
@@ -353,8 +358,8 @@ struct PromiseProgressTests {
     log.expect([0.25, 0.5, 1])
   }
 
-  // Fails under the thread sanitizer if `forEach` on a copy of the list reads what `remove` on another
-  // thread writes: run with --sanitize=thread.
+  // Fails under the thread sanitizer if `forEach` on a copy of the list reads what `remove` on
+  // another thread writes: run with --sanitize=thread.
   @Test(
     "a listener may be withdrawn while another thread reports progress", .shows(Promising.callbacks)
   )

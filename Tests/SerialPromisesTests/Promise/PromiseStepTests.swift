@@ -38,7 +38,8 @@ struct PromiseStepTests {
     #expect(names == Array(repeating: "page", count: 9) + [nil, "when"])
   }
 
-  // Fails if the progress of a promise is not that of the step, or what it was before its turn is lost.
+  // Fails if the progress of a promise is not that of the step, or what it was before its turn is
+  // lost.
   @Test("a promise's progress is that of its step", arguments: [false, true])
   func progress(reportsBefore: Bool) async {
     let (manager, deferred) = (PromiseManager(), Deferred<Int>())
@@ -75,8 +76,8 @@ struct PromiseStepTests {
   enum Handler: CaseIterable { case before, inside, derived }
 
   // Hangs if the next step runs in the turn of the promise's handlers, which then wait for it: the
-  // handlers that it makes runnable, or those that were attached after the step. Traps if it runs while they
-  // are being called: a handler that it attaches to that promise then comes after it.
+  // handlers that it makes runnable, or those that were attached after the step. Traps if it runs
+  // while they are being called: a handler that it attaches to that promise then comes after it.
   @Test(
     "the step after a promise does not delay the promise's handlers, and may wait for them",
     arguments: Handler.allCases)

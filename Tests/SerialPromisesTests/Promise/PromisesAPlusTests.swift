@@ -8,11 +8,11 @@ import Testing
 ///
 /// The two handlers of the specification's `then` belong to separate methods: `then` and `map` have
 /// the handler for values, `catch`, `recover` and `failed` have the handler for errors. Not
-/// applicable in Swift, because the types exclude it: handlers that are not functions (the value part
-/// of 2.2.1.1, 2.2.1.2, 2.2.7.3 and 2.2.7.4; the missing handler is tested with 2.2.7.3 and 2.2.7.4),
-/// the `this` that 2.2.5 forbids, and 2.3.3.1, 2.3.3.2 and 2.3.3.4, which look up `then` in any
-/// object. The clauses of 2.3.3.3 on the two functions passed to a foreign `then` are tested with the
-/// functions passed to a cold promise's task.
+/// applicable in Swift, because the types exclude it: handlers that are not functions (the value
+/// part of 2.2.1.1, 2.2.1.2, 2.2.7.3 and 2.2.7.4; the missing handler is tested with 2.2.7.3 and
+/// 2.2.7.4), the `this` that 2.2.5 forbids, and 2.3.3.1, 2.3.3.2 and 2.3.3.4, which look up `then`
+/// in any object. The clauses of 2.3.3.3 on the two functions passed to a foreign `then` are tested
+/// with the functions passed to a cold promise's task.
 struct PromisesAPlusTests {
   /// How a promise ends, and when.
   struct Way: Sendable {
@@ -422,8 +422,8 @@ extension PromisesAPlusTests.Clause {
         middle.relay(to: deferred)
       }
     },
-    // Fails if the cold promise's task does not receive working functions, or a call after the first
-    // takes effect.
+    // Fails if the cold promise's task does not receive working functions, or a call after the
+    // first takes effect.
     Self("2.3.3.3.1, 2.3.3.3.2, 2.3.3.3.3 only the first call takes effect", times: 2) { way, log in
       let promise = Promise<Int>("task", diagnostics: .silent) { resolve, reject in
         let call = { @Sendable in

@@ -89,8 +89,9 @@ struct WaitTests {
     #expect(await promise.outcome == "7")
   }
 
-  // Hangs if the deadlock is not detected: the handler that must end first is the one that waits, or
-  // comes before the one that it waits for. Also if a handler on a queue is not registered as running.
+  // Hangs if the deadlock is not detected: the handler that must end first is the one that waits,
+  // or comes before the one that it waits for. Also if a handler on a queue is not registered as
+  // running.
   @Test(
     "wait in a handler that the promise depends on, or a later one, traps with the reason",
     .shows(Promising.wait), arguments: 0..<3)
@@ -167,7 +168,8 @@ struct WaitTests {
   @MainActor
   private static func blocking(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
 
-  // Traps if a wait that ends counts as a deadlock; fails if it ends without a report of its reason.
+  // Traps if a wait that ends counts as a deadlock; fails if it ends without a report of its
+  // reason.
   @Test("wait with a timeout throws where it would otherwise deadlock", .shows(Promising.wait))
   func timeoutInHandler() async {
     let (timedOut, reports) = (PromiseError.timedOut(.milliseconds(1)), Reports())

@@ -77,8 +77,8 @@ struct WhereChainsRunTests {
     try await expect(.queue) { from, here in from.finally(on: queue) { here() } }
   }
 
-  // Fails, or traps, if a closure runs elsewhere than on its actor, the next handler runs there, too,
-  // or the outcome is lost.
+  // Fails, or traps, if a closure runs elsewhere than on its actor, the next handler runs there,
+  // too, or the outcome is lost.
   @Test(
     "closures of the main actor, and of any other, run on that actor, others do not",
     .shows(Promising.whereHandlersRun))
@@ -174,8 +174,8 @@ struct WhereChainsRunTests {
     #expect(log.all == ["second", "first, on the queue", "third, on the queue"])
   }
 
-  // Fails if progress reaches the main actor after the outcome, because it is dispatched outside the
-  // promise's order.
+  // Fails if progress reaches the main actor after the outcome, because it is dispatched outside
+  // the promise's order.
   @Test("on the main actor, progress is reported before the outcome")
   func progressOnMain() async {
     for _ in 0..<100 {

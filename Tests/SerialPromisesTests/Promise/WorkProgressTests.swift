@@ -95,7 +95,8 @@ struct WorkProgressTests {
     #expect(promise.progress == progress && reports.all.isEmpty)
   }
 
-  // Fails if only the progress of the promise is checked, of which the link reports the second half.
+  // Fails if only the progress of the promise is checked, of which the link reports the second
+  // half.
   @Test("a report of a link that is no fraction is refused, without a listener as well")
   func misuse() async throws {
     let promise = Promise<Int>(diagnostics: reports.place) { resolve, _ in resolve(1) }
@@ -107,7 +108,8 @@ struct WorkProgressTests {
     #expect(reports.all.count == 1)
   }
 
-  // Fails, or does not end, if the work of an attempt reports for another one, or a retried promise falls.
+  // Fails, or does not end, if the work of an attempt reports for another one, or a retried promise
+  // falls.
   @Test("each attempt of a retried promise reports the remaining progress")
   func attempts() async {
     let (attempts, received) = (Locked(0), Gate())

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The sources of the library: what they import, their layers, and what the compiler does not check.
+/// The sources of the library: what they import, their layers, and what the compiler does not
+/// check.
 struct SourcesTests {
   // Fails if a source imports another module. Foundation makes every program many megabytes larger.
   @Test(

@@ -94,8 +94,9 @@ struct PromiseRaceTests {
     }
   }
 
-  // Hangs under the thread sanitizer if the thread that invalidates a promise that was never started
-  // and one that removes a reaction use the same list: if `Settlement.invalidate` hands it out.
+  // Hangs under the thread sanitizer if the thread that invalidates a promise that was never
+  // started and one that removes a reaction use the same list: if `Settlement.invalidate` hands it
+  // out.
   @Test("a cold race may be dropped while one of its promises ends")
   func droppedWhileDecided() {
     for _ in 0..<rounds {

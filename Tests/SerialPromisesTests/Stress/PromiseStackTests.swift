@@ -44,8 +44,8 @@ import Testing
     deferred.fulfill(1)
   }
 
-  // Overflows the stack of the other process if a promise that was never started is released recursively
-  // with its retries: 700 do on 512 KB.
+  // Overflows the stack of the other process if a promise that was never started is released
+  // recursively with its retries: 700 do on 512 KB.
   @Test("nested retries that were never started are released with a small stack")
   func retries() async {
     await #expect(processExitsWith: .success) {

@@ -86,8 +86,8 @@ private final class Meeting: Sendable {
 /// Waits until a condition holds, for a minute and a thousand turns at most.
 ///
 /// For conditions without an event. Yields, and returns at once where the code is right. Not a time
-/// limit of the test: that also runs while the test has no thread, and all tests start at once. Under
-/// a sanitizer, others keep the threads busy for minutes.
+/// limit of the test: that also runs while the test has no thread, and all tests start at once.
+/// Under a sanitizer, others keep the threads busy for minutes.
 func eventually(_ holds: () -> Bool) async -> Bool {
   let end = ContinuousClock.now + .seconds(60)
   var turns = 0

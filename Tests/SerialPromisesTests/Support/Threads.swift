@@ -23,8 +23,8 @@ func onOwnThread(_ body: @escaping @Sendable () -> Void) {
 
 /// Runs the body on a new thread, and returns its result.
 ///
-/// For what computes for long or blocks: the handlers and tasks of all other tests share a few threads, as many
-/// as there are processors.
+/// For what computes for long or blocks: the handlers and tasks of all other tests share a few
+/// threads, as many as there are processors.
 func onNewThread<Value>(_ body: @escaping @Sendable () -> sending Value) async -> sending Value {
   await withCheckedContinuation { continuation in
     onOwnThread { continuation.resume(returning: body()) }
@@ -81,8 +81,8 @@ func endWithoutBacktrace() {
 
 /// Ends this process with a signal if it still runs after this time, whether it computes or waits.
 ///
-/// Counts from the call: the time limit of a test counts from when the test is due, also while others keep
-/// the threads.
+/// Counts from the call: the time limit of a test counts from when the test is due, also while
+/// others keep the threads.
 func endAfter(seconds: UInt32) { alarm(seconds) }
 
 /// What a process that crashed printed on standard error.

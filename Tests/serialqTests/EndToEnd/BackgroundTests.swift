@@ -62,8 +62,8 @@ import Testing
     #expect(try scene.serialq("wait").code == 0)
   }
 
-  // Fails if every add starts a runner, if an add or a waiting job has a process, descriptor, thread or
-  // file of its own, or if a wake-up is lost because the runner exits between two adds.
+  // Fails if every add starts a runner, if an add or a waiting job has a process, descriptor,
+  // thread or file of its own, or if a wake-up is lost because the runner exits between two adds.
   @Test(
     "hundreds of adds behind a running job use one runner, and all run in order",
     .shows(Running.oneRunner, Running.order))

@@ -46,8 +46,8 @@ final class ContainerLauncherTests: SceneSuite {
     #expect(try scene.queue().job(1)?.exitCode == 5)
   }
 
-  // A shell forgets the process of an ended container in any of its next commands. Fails if the code
-  // is then that of a wait that SIGTERM interrupted.
+  // A shell forgets the process of an ended container in any of its next commands. Fails if the
+  // code is then that of a wait that SIGTERM interrupted.
   @Test(
     "the exit code of a job in a container is reported even if it ends before SIGTERM is handled")
   func endWhileStopping() throws {

@@ -44,9 +44,10 @@ import Testing
     #expect(try scene.serialq("run").code == 0)
   }
 
-  // Fails if the last line is trusted because its checksum is right, and so is the order of all: the id of
-  // a waiting job is given out again, and its command is replaced; or a job that is gone is not missed.
-  // Or if a line that stands too early counts at once: all lines before its place are set aside.
+  // Fails if the last line is trusted because its checksum is right, and so is the order of all:
+  // the id of a waiting job is given out again, and its command is replaced; or a job that is gone
+  // is not missed. Or if a line that stands too early counts at once: all lines before its place
+  // are set aside.
   @Test(
     "lines that were copied, swapped or removed by hand are reported, and cost no other job",
     .shows(OnDisk.damage),
@@ -124,7 +125,8 @@ import Testing
     "ack --all", "retry --all", "move 12 --first", "clean --keep 9", "run", "start", "list",
   ]
 
-  // Fails if anything that reads the queue traps: drop a limit of `JobStatus.code(_:)`, or that of `Timestamp`.
+  // Fails if anything that reads the queue traps: drop a limit of `JobStatus.code(_:)`, or that of
+  // `Timestamp`.
   @Test("no value of a line ends a command or a runner by a trap")
   func extremes() throws {
     let seeds = isLong ? 1...400 : 2...2

@@ -35,8 +35,8 @@ import Testing
       #expect(duration < Termination.grace)
     }
 
-    /// A daemon: it has left the group of its job, also the session unless `starter` only leaves the group,
-    /// and closed the job's lock.
+    /// A daemon: it has left the group of its job, also the session unless `starter` only leaves
+    /// the group, and closed the job's lock.
     private func addDaemon(
       _ name: String, _ work: String, starter: String = "setsid -f"
     ) throws -> String {
@@ -46,8 +46,8 @@ import Testing
       return "\(starter) bash \(name)"
     }
 
-    // Fails if only the holders of the lock are ended: the sleep would run on beside the next job. Or if
-    // what the runner has adopted counts only in another session.
+    // Fails if only the holders of the lock are ended: the sleep would run on beside the next job.
+    // Or if what the runner has adopted counts only in another session.
     @Test(
       "cancel ends a process that has left the job in every way",
       .shows(Running.holders), .needs(.setsid, .bash, .perl),
@@ -65,8 +65,8 @@ import Testing
       #expect(duration < Termination.grace)
     }
 
-    // Fails if a daemon of an earlier job counts as one of this job, or if the runner of another queue does,
-    // which a command in the job started.
+    // Fails if a daemon of an earlier job counts as one of this job, or if the runner of another
+    // queue does, which a command in the job started.
     @Test(
       "a daemon of an earlier job and the runner of another queue survive a cancellation",
       .shows(Running.leftovers), .needs(.setsid, .bash))

@@ -29,9 +29,9 @@ import Testing
     while serialq wait "$@"; code=$?; [ $code = 125 ]; do sleep 0.05; done; echo $code; grep -aE "$PATTERN" "$SERIALQ_DIR/default/journal"
     """
 
-  // Fails if `started` is written after the spawn, an orphan or the job of a runner without a lock file
-  // is not waited for, a wake-up is lost, or a `wait` ends before the jobs have, or with another code
-  // than theirs.
+  // Fails if `started` is written after the spawn, an orphan or the job of a runner without a lock
+  // file is not waited for, a wake-up is lost, or a `wait` ends before the jobs have, or with
+  // another code than theirs.
   @Test(
     "whichever process is killed, no job is lost, runs twice unreported, or overlaps another",
     .shows(Running.orphans, Running.order, Running.suspends), .needs(.flock, .setsid))

@@ -38,7 +38,8 @@ import Testing
     #expect(try content(scene.path("rec")).text == "over\nnext\n")
   }
 
-  // Fails if the file of a job that never ran stays, or that of a process which still holds its lock goes.
+  // Fails if the file of a job that never ran stays, or that of a process which still holds its
+  // lock goes.
   @Test("a runner removes the lock files that killed ones left, unless a process holds the lock")
   func lockFiles() throws {
     try scene.add("echo begun; read x <gate", "true")

@@ -3,7 +3,8 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-/// What other queues lose after a crash or damage, and where they reach a limit, tested on this one.
+/// What other queues lose after a crash or damage, and where they reach a limit, tested on this
+/// one.
 @Suite final class PeersTests: SceneSuite {
   /// Queues jobs one call after another; each records its id.
   private func addRecorders(_ count: Int) throws {

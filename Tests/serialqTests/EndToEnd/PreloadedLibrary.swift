@@ -16,8 +16,8 @@ struct PreloadedLibrary {
     try #require(built.code == 0, "\(built.errorText)")
   }
 
-  /// The variable that loads it into `serialq`, which becomes the program that was built with the tests: the
-  /// one under test may be linked statically, and would ignore it.
+  /// The variable that loads it into `serialq`, which becomes the program that was built with the
+  /// tests: the one under test may be linked statically, and would ignore it.
   func variable(in scene: Scene) throws -> Bytes {
     try scene.link(Scene.builtProgram)
     return Bytes("LD_PRELOAD=") + path

@@ -15,8 +15,8 @@ import Testing
   }
 
   #if os(Linux)
-    // Fails if the runner starts job 2 beside the new one, or if that one records the end of job 1: it would
-    // be interrupted.
+    // Fails if the runner starts job 2 beside the new one, or if that one records the end of job 1:
+    // it would be interrupted.
     @Test(
       "a runner whose lock file was removed starts no other job, and records the end of its own",
       .shows(Running.oneRunner, Running.order))
@@ -42,7 +42,8 @@ import Testing
       #expect(try content(folder.runnerLog).text.contains("another runner is active"))
     }
 
-    // Fails if the new runner ends, signals or gives up the job of the first, which is canceled there.
+    // Fails if the new runner ends, signals or gives up the job of the first, which is canceled
+    // there.
     @Test("a job of a runner without a lock file is canceled by that runner alone")
     func cancelled() throws {
       let job = "trap 'echo term >>rec; exit 0' TERM; echo begun; read x <gate & wait"
@@ -73,8 +74,8 @@ import Testing
       #expect(try scene.states() == [.interrupted, .succeeded])
     }
 
-    // Fails if the job counts as interrupted, and the next one starts beside it: find no runner without the
-    // process of the job.
+    // Fails if the job counts as interrupted, and the next one starts beside it: find no runner
+    // without the process of the job.
     @Test("a job whose process is not recorded yet belongs to the runner of a removed lock file")
     func unrecorded() throws {
       try scene.add("true", "echo next >>rec")
@@ -96,7 +97,8 @@ import Testing
     }
   #endif
 
-  // Fails if the keeper of the terminal ends when it finds no lock of the job, or cannot make its own.
+  // Fails if the keeper of the terminal ends when it finds no lock of the job, or cannot make its
+  // own.
   @Test("a job with a terminal runs to its end if its lock file was removed before it started")
   func terminal() throws {
     let folder = try scene.queueFolder()

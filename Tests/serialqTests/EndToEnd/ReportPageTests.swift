@@ -40,8 +40,8 @@ import Testing
     #expect(!shown.contains("<script") && shown.contains("&lt;script&gt;document.title"))
   }
 
-  // Fails if an element is wider than a phone: the page would scroll horizontally; or if a band of idle
-  // time is higher than the head of the table.
+  // Fails if an element is wider than a phone: the page would scroll horizontally; or if a band of
+  // idle time is higher than the head of the table.
   @Test("nothing is wider than the window, on a phone and on a screen, and no band leaves the head")
   func fits() throws {
     try fill()

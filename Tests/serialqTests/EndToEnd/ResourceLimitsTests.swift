@@ -49,8 +49,8 @@ import Testing
       .needs(.setpriv), .needsOtherUser, arguments: [false, true])
     func withoutThreads(stopsRunner: Bool) throws {
       let user = try OtherUser(stopsRunner ? 65_527 : 65_526, owning: scene)
-      // A child that outlives the first signal, which ends the shell. It waits: a `sleep` that is just being
-      // started can miss the signal, and the shell would call the trap only at its end.
+      // A child that outlives the first signal, which ends the shell. It waits: a `sleep` that is
+      // just being started can miss the signal, and the shell would call the trap only at its end.
       let child = "trap \"touch told\" TERM; touch begun; while :; do sleep 1000 & wait; done"
       #expect(try user.script("serialq add '(\(child)) & wait'").code == 0)
       try waitUntil("the child", watching: [scene.work]) { try scene.fileNames().contains("begun") }
@@ -91,8 +91,8 @@ import Testing
   }
 
   #if os(Linux)
-    // Fails if the job fails, counts an attempt, is started beside its cancellation, or the reason is
-    // missing.
+    // Fails if the job fails, counts an attempt, is started beside its cancellation, or the reason
+    // is missing.
     @Test(
       "a job waits while no process can be started, says so, and runs when one can",
       .needs(.cc), .ifFaultsCanBeMade, arguments: [[], ["--tty"]])
@@ -160,13 +160,15 @@ import Testing
       #expect(try wait.wait().code == 0 && scene.queue().jobs.map(\.attempts) == [1, 1])
     }
 
-    // Fails if the runner ends when it cannot open the journal's lock: the job would be interrupted.
+    // Fails if the runner ends when it cannot open the journal's lock: the job would be
+    // interrupted.
     @Test("the result of a job is kept while its runner may open no file")
     func noDescriptors() throws {
       let runner = try limitedRunner(8)
       try gate.open()
       let queue = try scene.queueFolder()
-      // The first call to fail may be that which prepares to wait for the job: its process is known before.
+      // The first call to fail may be that which prepares to wait for the job: its process is known
+      // before.
       let said = /: Too many open files \([a-z0-9]+\); trying again/
       try waitUntil("the shortage", watching: [queue.path]) {
         try content(queue.runnerLog).text.contains(said)
@@ -179,7 +181,8 @@ import Testing
       #expect(try [nil, runner].contains(scene.runner()))
     }
 
-    // Fails if an orphan counts as gone, or the runner ends, because its processes cannot be searched for.
+    // Fails if an orphan counts as gone, or the runner ends, because its processes cannot be
+    // searched for.
     @Test(
       "an orphan is waited for while its processes cannot be found",
       .shows(Running.orphans), .needs(.cc), .ifFaultsCanBeMade)

@@ -100,8 +100,8 @@ final class RunTerminalTests: SceneSuite {
     #expect(try scene.states() == [.interrupted])
   }
 
-  // Fails if run attaches its terminal to a job that it did not add, hides its question, or shows the
-  // prompt twice.
+  // Fails if run attaches its terminal to a job that it did not add, hides its question, or shows
+  // the prompt twice.
   @Test("run shows the question of a job that it did not add, and how to answer it")
   func others() throws {
     let line = #"printf "Name: "; read x; echo "hello $x""#

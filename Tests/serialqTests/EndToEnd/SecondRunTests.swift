@@ -24,8 +24,8 @@ import Testing
     try scene.waitForJob(1, .cancelled)
   }
 
-  // Fails if the job is not named: the user would leave it in the queue without knowing it, or add it
-  // again.
+  // Fails if the job is not named: the user would leave it in the queue without knowing it, or add
+  // it again.
   @Test("a run that follows another and ends before its own job says that it still waits")
   func ownJobWaits() throws {
     try scene.addRunning("echo up; read x <gate", until: "up")
@@ -45,8 +45,8 @@ import Testing
     #expect(paused.errorText.hasSuffix("Job 3 still waits; to cancel: serialq cancel 3\n"))
   }
 
-  // Fails if it ends with 0, as if its jobs had succeeded: return once the runner is done. Or with 125,
-  // because the queue was paused before it printed the second job, and no longer is.
+  // Fails if it ends with 0, as if its jobs had succeeded: return once the runner is done. Or with
+  // 125, because the queue was paused before it printed the second job, and no longer is.
   @Test(
     "a run whose reader was slow does not end while its jobs run after a resume",
     arguments: [0, 300_000])

@@ -105,7 +105,8 @@ import Testing
     }
   }
 
-  // Fails if labels are missing, or one is offered that the shell would take apart or that is an id.
+  // Fails if labels are missing, or one is offered that the shell would take apart or that is an
+  // id.
   @Test("labels complete what is typed of them, if they need no quotes")
   func labels() throws {
     try fill()

@@ -45,7 +45,8 @@ import Testing
     expectRefusal(own, "\(scene.path("own").text): is not a folder\nMove it away, or set")
   }
 
-  // Fails if the advice is to change a folder of root that belongs to the system: /usr/local on Debian.
+  // Fails if the advice is to change a folder of root that belongs to the system: /usr/local on
+  // Debian.
   @Test(
     "the mode of a folder of the system is not to be changed by root", .needs(.unshare, .mount),
     .enabled(if: canMount, "needs root and a mount namespace"))
@@ -120,8 +121,8 @@ import Testing
     #expect(try scene.fileNames() == [])
   }
 
-  // Fails if the advice is about a path that is out of reach, or folders are created before the path
-  // is too long.
+  // Fails if the advice is about a path that is out of reach, or folders are created before the
+  // path is too long.
   @Test(
     "the folder that blocks the spool is named, and a path that is too long is refused",
     .needs(.setpriv))
@@ -159,8 +160,8 @@ import Testing
 
   #if os(Linux)
     // Fails if the arguments that the runtime does not find count as none, or /proc as missing. It
-    // finds none if a preloaded library has changed the environment before; this one hides the map of
-    // the memory instead, in which the runtime looks for them.
+    // finds none if a preloaded library has changed the environment before; this one hides the map
+    // of the memory instead, in which the runtime looks for them.
     @Test("arguments that the runtime does not find are read from /proc", .needs(.cc))
     func hiddenArguments() throws {
       let library = try PreloadedLibrary(

@@ -30,8 +30,8 @@ import Testing
   }
 
   // Fails if the second signal is handled like the first: the job ignores it, and runs until the
-  // grace period of ten seconds is over. Or if the first does not decide: Ctrl-C after SIGTERM would
-  // cancel the job.
+  // grace period of ten seconds is over. Or if the first does not decide: Ctrl-C after SIGTERM
+  // would cancel the job.
   @Test(
     "a second signal kills a job that ignores the first, which decides how it ended",
     arguments: [(SIGINT, JobState.cancelled), (SIGTERM, .interrupted)])

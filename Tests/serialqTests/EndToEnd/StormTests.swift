@@ -6,14 +6,14 @@
   import TestSupport
   import Testing
 
-  /// Eight clients that give random commands at the same time, while processes are killed and denied
-  /// descriptors.
+  /// Eight clients that give random commands at the same time, while processes are killed and
+  /// denied descriptors.
   ///
   /// `SERIALQ_STORM=SECONDS` sets how long, and SERIALQ_SEED repeats the choices of a report. With
   /// `SERIALQ_SAID=FILE`, a line in FILE for each command: its words, its exit code, its messages.
   @Suite final class StormTests: SceneSuite {
-    /// Records its start, whether another job is at work, and its end, before which it prints more than
-    /// the limit: a job of `SECONDS CODE NAME`.
+    /// Records its start, whether another job is at work, and its end, before which it prints more
+    /// than the limit: a job of `SECONDS CODE NAME`.
     private static let job = """
       #!/bin/sh
       exec 5>>busy
@@ -27,8 +27,8 @@
       """
 
     // Fails if a job is started twice or beside another one, if an added job neither runs nor is
-    // reported, if a command exits with 0 for a job that failed or does not print its output, or if one
-    // crashes.
+    // reported, if a command exits with 0 for a job that failed or does not print its output, or if
+    // one crashes.
     @Test(
       "in a storm of commands and kills, no job is lost, doubled or misreported",
       .shows(Running.orphans, Running.order), .needs(.flock))
@@ -65,7 +65,8 @@
 
     // MARK: Afterwards
 
-    /// Expects that the states are those that the jobs have recorded, and that no attempt is missing.
+    /// Expects that the states are those that the jobs have recorded, and that no attempt is
+    /// missing.
     private func check(_ queue: Queue, _ record: StormRecord, _ rounds: KillRounds) {
       for job in queue.jobs {
         let text: Comment = "job \(job.id), \(job.state), \(job.attempts); \(rounds.seedText)"

@@ -141,8 +141,8 @@ import Testing
       #expect(try scene.serialq("wait", "1").code == 1)
     }
 
-    // Fails if a suspended job does not receive SIGTERM before SIGKILL, or `wait` still takes it for
-    // suspended.
+    // Fails if a suspended job does not receive SIGTERM before SIGKILL, or `wait` still takes it
+    // for suspended.
     @Test("a suspended job can be cancelled, and ends by itself")
     func cancelled() throws {
       try scene.addRunning(

@@ -10,8 +10,8 @@ import Testing
   .enabled(if: UserManager.canStart, "no user manager of systemd can be started here"))
 final class SystemdTests: SceneSuite {
   // Fails if the failure of `start --all` ends what it has started, or the unit hides it: for both,
-  // start serialq without a scope, with and without `ExecStart=-`. Or if the end of the session kills
-  // the jobs at once, or counts as their failure.
+  // start serialq without a scope, with and without `ExecStart=-`. Or if the end of the session
+  // kills the jobs at once, or counts as their failure.
   @Test(
     "the unit starts the queues that can be read, and the end of the session interrupts their jobs",
     .shows(Running.bootEntries))

@@ -48,7 +48,8 @@ final class Terminal {
 
   /// Types a line, and waits until a line of the screen begins with this text.
   func type(_ line: String, until start: String) throws {
-    // What an earlier command printed does not count, even if the line begins with `clear`, which takes a moment.
+    // What an earlier command printed does not count, even if the line begins with `clear`, which
+    // takes a moment.
     if try screen().contains(where: { $0.hasPrefix(start) }) {
       try type("clear")
       try waitFor("an empty screen") { !$0.contains { $0.hasPrefix(start) } }

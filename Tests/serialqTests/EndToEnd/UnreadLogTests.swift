@@ -32,8 +32,9 @@ import Testing
       .sorted()
   }
 
-  // Fails if a log is not retained from before the journal is read, or left when it was printed, or if
-  // only the last attempt is printed: do not lock in `UnreadLogs.retain`, or remove nothing in `release`.
+  // Fails if a log is not retained from before the journal is read, or left when it was printed, or
+  // if only the last attempt is printed: do not lock in `UnreadLogs.retain`, or remove nothing in
+  // `release`.
   @Test("a slow follower prints all output of jobs that are removed, cut or queued again meanwhile")
   func slow() throws {
     for words in [["keep", "1"], ["log-limit", "1K"]] {

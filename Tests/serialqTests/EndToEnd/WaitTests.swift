@@ -49,7 +49,8 @@ import Testing
       #expect(run.code == 0 && run.text == refusals.joined(), "\(run.text)")
     }
 
-    // Fails if only the lock and the group show that a process is one of the job's: leave out the descent.
+    // Fails if only the lock and the group show that a process is one of the job's: leave out the
+    // descent.
     @Test(
       "a process that has left the job's group, session and lock is not left to wait for it",
       .needs(.bash, .setsid))

@@ -97,8 +97,8 @@ struct Disk {
 
   /// Another file may get the number of one that is removed, also the output of a command.
   ///
-  /// The log does not say that it creates that. What is written to it is not written to the file that a
-  /// power loss restores.
+  /// The log does not say that it creates that. What is written to it is not written to the file
+  /// that a power loss restores.
   private mutating func forgetNumber(of node: Node?) {
     if let node { nodes = nodes.filter { $0.value != node } }
   }

@@ -98,8 +98,9 @@ struct KeeperFaultTests {
   ) throws -> Ending {
     let client = try TerminalClient(
       bench.scene, [Bytes("1")], variables: bench.variables(for: fault))
-    // Not the title of the job, which is shown before: until the terminal is raw, the key is a signal.
-    // Nor the end of the line: if the terminal cannot be made raw, it adds another carriage return.
+    // Not the title of the job, which is shown before: until the terminal is raw, the key is a
+    // signal. Nor the end of the line: if the terminal cannot be made raw, it adds another carriage
+    // return.
     let shown = try client.read(until: "begun\r")
     try? client.terminal.master.writeAll([0x1C])
     let ending = try client.child.end("\(place): \(shown.text)")

@@ -19,7 +19,8 @@ struct RunnerFaultTests {
 
   /// The cases of a short run; the others run with SERIALQ_LONG only.
   ///
-  /// One of a runner whose command adds a job, one of a runner in the background, one of a launcher.
+  /// One of a runner whose command adds a job, one of a runner in the background, one of a
+  /// launcher.
   private static let tried = isLong ? all : [1, 2, 8].map { all[$0] }
 
   // Fails when a job starts before its start is durable, a runner that cannot continue reports

@@ -7,8 +7,8 @@
   /// Denies the runner a file while a follower has yet to print what the runner removes and cuts.
   @Suite(.needs(.cc), .ifFaultsCanBeMade)
   struct UnreadLogFaultTests {
-    // Fails if logs count as printed when the locks of followers cannot be opened: let `isUnknown` be
-    // false in `UnreadLogs`.
+    // Fails if logs count as printed when the locks of followers cannot be opened: let `isUnknown`
+    // be false in `UnreadLogs`.
     @Test("whichever file cannot be opened, no log that a follower has yet to print is lost")
     func everyOpen() throws {
       let bench = try FaultBench()

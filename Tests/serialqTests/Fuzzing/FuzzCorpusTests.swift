@@ -23,8 +23,8 @@ import Testing
     for (name, input) in corpus { #expect(target.fault(with: input) == nil, "\(name)") }
   }
 
-  // Fails when the format of the journal changes and the corpus does not: mutations of a line that is
-  // refused show little.
+  // Fails when the format of the journal changes and the corpus does not: mutations of a line that
+  // is refused show little.
   @Test("the history of the corpus is read to its end")
   func history() throws {
     let corpus = try Self.corpus(.journal)

@@ -12,7 +12,8 @@ import Testing
   func renamed() throws {
     let first = try JobLock.take(1, folder)
     let file = try first.status().identity
-    // Not by closing it: a child that another test is starting has a copy until it executes its program.
+    // Not by closing it: a child that another test is starting has a copy until it executes its
+    // program.
     first.unlock()
     let lock = try JobLock.take(2, spare: 1, folder)
     #expect(try lock.status().identity == file)

@@ -33,8 +33,8 @@ import Testing
       rounds.next(seen, group: nil, now: 0) == .send(SIGKILL, toGroup: true, [forked, cleaning]))
   }
 
-  // Fails if the first search after a shortage counts as a later one, the group is signaled twice, or
-  // what could not be seen is given up.
+  // Fails if the first search after a shortage counts as a later one, the group is signaled twice,
+  // or what could not be seen is given up.
   @Test("a shortage delays the signal of all but the group, and no process is given up in it")
   func shortage() {
     var rounds = SignalRounds()

@@ -5,14 +5,14 @@ import Testing
 
 /// The file watcher of macOS, on Linux with libkqueue, which implements kqueue with inotify.
 ///
-/// Not covered: that `poll(2)` reports events of a kqueue, because libkqueue's descriptor is a pipe,
-/// so the program cannot run with it; that new files are watched, because libkqueue reports the
-/// growth of a folder's files as a change of the folder; what a file system of macOS reports.
+/// Not covered: that `poll(2)` reports events of a kqueue, because libkqueue's descriptor is a
+/// pipe, so the program cannot run with it; that new files are watched, because libkqueue reports
+/// the growth of a folder's files as a change of the folder; what a file system of macOS reports.
 #if os(Linux)
   // libkqueue is not demanded: Debian 12 does not have the package.
   @Suite(.needs(MissingTools(of: [.kqueue]), isDemanded: false)) struct KqueueTests {
-    // Fails if `NOTE_WRITE` is not requested, `drain` leaves events or keeps deleted files open, or a
-    // folder with many files opens them all, or is not polled.
+    // Fails if `NOTE_WRITE` is not requested, `drain` leaves events or keeps deleted files open, or
+    // a folder with many files opens them all, or is not polled.
     @Test("the watcher for macOS wakes when a file is created, grows, is replaced or deleted")
     func watch() throws {
       let scene = try Scene()

@@ -31,7 +31,8 @@ import Testing
     }
   }
 
-  // Fails if a process that waits for the end of a job, and then has its lock, counts as its holder.
+  // Fails if a process that waits for the end of a job, and then has its lock, counts as its
+  // holder.
   @Test("only an exclusive lock that another process acquired is inherited")
   func inherited() {
     let end = "fe:00:16237508 0 EOF"
@@ -47,8 +48,8 @@ import Testing
   }
 
   #if os(Linux)
-    // Fails if the time since boot has another unit or origin than the start of a process: a command
-    // that a trap starts would receive SIGTERM.
+    // Fails if the time since boot has another unit or origin than the start of a process: a
+    // command that a trap starts would receive SIGTERM.
     @Test("the start of this process lies before the present time, and after the boot")
     func ticks() throws {
       let own = try #require(ProcessStatus.of(Machine.processID()))

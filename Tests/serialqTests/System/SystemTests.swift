@@ -37,8 +37,8 @@ import Testing
     }
   }
 
-  // Fails, without end, when DN_CREATE, DN_MODIFY, DN_DELETE or DN_RENAME is left out, or when the end
-  // of the first watch also ends the signals of the second one.
+  // Fails, without end, when DN_CREATE, DN_MODIFY, DN_DELETE or DN_RENAME is left out, or when the
+  // end of the first watch also ends the signals of the second one.
   @Test("A watch that ends at once wakes at each change, also after another one has ended")
   func watchThatEndsAtOnce() throws {
     var watch = try FileWatch(folders: [temporary.path], endsAtOnce: true)

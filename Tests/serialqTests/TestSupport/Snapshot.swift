@@ -19,8 +19,8 @@ enum Snapshot {
 
   /// Checks a text that contains `commands`, the part generated from all commands, exactly once.
   ///
-  /// The file has a placeholder for that part. The snapshot of each command holds its texts, so that
-  /// a new command changes no other snapshot.
+  /// The file has a placeholder for that part. The snapshot of each command holds its texts, so
+  /// that a new command changes no other snapshot.
   static func check(_ text: String, with commands: String, against name: String) throws {
     let around = text.components(separatedBy: commands)
     #expect(around.count == 2)

@@ -113,8 +113,8 @@ import Testing
       ])
   }
 
-  // Fails if earlier ends are reported, or if a job that ended before following began is not printed
-  // although it was asked for.
+  // Fails if earlier ends are reported, or if a job that ended before following began is not
+  // printed although it was asked for.
   @Test("what ended before is not printed, except the job that was asked for")
   func before() {
     let events = [add(1), .start(1), end(1, 1), add(2)]
@@ -149,8 +149,8 @@ import Testing
     #expect(Following(.job(3), after: [add(1)]).isAtEnd)
   }
 
-  // Fails if the log is opened again, which would print the first attempt twice, or if attempts that
-  // ended between two reads are not reported.
+  // Fails if the log is opened again, which would print the first attempt twice, or if attempts
+  // that ended between two reads are not reported.
   @Test("an automatic retry continues the log, and each failed attempt is reported once")
   func automaticRetry() {
     var following = Following(after: [add(1, retries: 3)])
@@ -293,8 +293,8 @@ import Testing
     #expect(following.state.firstFailed == nil && following.succeeded == 1)
   }
 
-  // Fails if a job is neither printed nor reported that was added, ended, forgotten and compacted away,
-  // or if the call would exit as if it had succeeded.
+  // Fails if a job is neither printed nor reported that was added, ended, forgotten and compacted
+  // away, or if the call would exit as if it had succeeded.
   @Test("after a compaction, jobs are reported that were forgotten before they were printed")
   func compactedAway() {
     var following = Following(after: [add(1), add(2), .start(1), end(1)])
@@ -305,7 +305,8 @@ import Testing
     #expect(following.state.counts == [nil: 2])
   }
 
-  // Traps if ids below those of before end it; fails if the job is reported, which never was in the queue.
+  // Traps if ids below those of before end it; fails if the job is reported, which never was in the
+  // queue.
   @Test("a job whose line was taken back, because it could not be flushed, is not reported")
   func takenBack() {
     var following = Following(after: [add(1), .start(1)])

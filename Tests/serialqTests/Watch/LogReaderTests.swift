@@ -72,8 +72,8 @@ import Testing
     #expect(try bench.printed() == line)
   }
 
-  // Fails if the held-back line is printed although it was truncated, or the reader stays beyond the
-  // end of the log: do not go back in `releaseLine`.
+  // Fails if the held-back line is printed although it was truncated, or the reader stays beyond
+  // the end of the log: do not go back in `releaseLine`.
   @Test("a log that another process truncates is printed from its new end")
   func truncated() throws {
     var bench = try Bench()

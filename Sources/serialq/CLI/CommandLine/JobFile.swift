@@ -50,7 +50,8 @@ enum JobFile {
   /// The quote that is open at the end of a command line, if that is certain.
   ///
   /// Nil for several lines: of those, a shell runs the first before it reads the next, and a
-  /// here-document can have any quotes. A backslash at the end counts only if words follow the line.
+  /// here-document can have any quotes. A backslash at the end counts only if words follow the
+  /// line.
   static func openQuote(in text: Bytes, beforeWords: Bool = false) -> Character? {
     guard !text.contains(UInt8(ascii: "\n")) else { return nil }
     var line = Line()

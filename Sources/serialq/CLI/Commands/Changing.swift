@@ -6,10 +6,11 @@ import SerialqWatch
 // Shared by several commands.
 
 extension Session {
-  /// Makes the changes that `decide` finds for the current queue, under the lock; durable on return.
+  /// Makes the changes that `decide` finds for the current queue, under the lock; durable on
+  /// return.
   ///
-  /// Calls `then` with the queue after them, under the same lock. Reads the journal before acquiring
-  /// the lock, to hold it only briefly.
+  /// Calls `then` with the queue after them, under the same lock. Reads the journal before
+  /// acquiring the lock, to hold it only briefly.
   func change<Result>(
     _ name: String,
     _ decide: (inout QueueChanges, JournalScope) throws(Failure) -> Result,

@@ -6,9 +6,9 @@ import SerialqWatch
 extension Session {
   /// `serialq log -f`: prints until no more output can follow, or Ctrl-C.
   ///
-  /// Without a job, follows all. Of each log that is there already, prints the last `lines`; with `isRaw`,
-  /// prints the output of terminals unchanged. With all queues, reports those that cannot be followed, and
-  /// follows the others.
+  /// Without a job, follows all. Of each log that is there already, prints the last `lines`; with
+  /// `isRaw`, prints the output of terminals unchanged. With all queues, reports those that cannot
+  /// be followed, and follows the others.
   mutating func follow(
     _ job: (id: JobID, start: Follower.Start)? = nil, in queues: QueueSelection, lines: Int?,
     isRaw: Bool

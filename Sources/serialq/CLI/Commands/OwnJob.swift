@@ -6,8 +6,8 @@ import SerialqSystem
 extension Session {
   /// Marks that this process waits for a queue, or for a job of it, while the result is kept.
   ///
-  /// Fails if a job would wait for itself, also through jobs of other queues. Without `marks`, as for a
-  /// wait that ends by itself, no other command is refused because of it.
+  /// Fails if a job would wait for itself, also through jobs of other queues. Without `marks`, as
+  /// for a wait that ends by itself, no other command is refused because of it.
   func willWait(
     _ command: String, for job: JobID? = nil, _ queue: Queue, _ folder: QueueFolder,
     marks: Bool = true
@@ -25,8 +25,8 @@ extension Session {
         """)
   }
 
-  /// Through which running jobs a queue waits for the job that this process is part of; nil if it does
-  /// not.
+  /// Through which running jobs a queue waits for the job that this process is part of; nil if it
+  /// does not.
   private func chain(
     from folder: QueueFolder, _ queue: Queue, _ seen: inout Set<String>
   ) throws(Failure) -> String? {
@@ -36,7 +36,8 @@ extension Session {
       if isPart(of: job.id, queue, folder) { return name }
       for (next, awaited) in WaitMark.all(of: job, in: folder, try spool()) {
         var reader = JournalReader(next)
-        // One that cannot be read is not known to wait. A job that is over is not waited for any more.
+        // One that cannot be read is not known to wait. A job that is over is not waited for any
+        // more.
         guard (try? reader.read()) != nil,
           awaited.map({ reader.queue.job($0)?.state.isOver == false }) ?? true,
           let rest = try chain(from: next, reader.queue, &seen)
@@ -62,9 +63,9 @@ extension Session {
   /// Whether this process is one of the job's.
   ///
   /// By its lock: `timeout` and `setsid` change the process group, `env` the variables, and a `log
-  /// -f` would copy the log into itself until the disk is full. Without the lock, by the variables, and the
-  /// group or the descent: processes that a job left behind inherit the variables too, and the ids are valid
-  /// only within one spool.
+  /// -f` would copy the log into itself until the disk is full. Without the lock, by the variables,
+  /// and the group or the descent: processes that a job left behind inherit the variables too, and
+  /// the ids are valid only within one spool.
   private func isPart(of id: JobID, _ queue: Queue, _ folder: QueueFolder) -> Bool {
     if JobLock.isHeldHere(id, folder) { return true }
     guard Machine.variable("SERIALQ_QUEUE") == Bytes(folder.name.utf8),

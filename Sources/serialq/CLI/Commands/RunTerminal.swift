@@ -28,8 +28,8 @@ struct RunTerminal {
         """)
   }
 
-  /// Connects to the running job if it is one of these; nil if its terminal is not to be attached, or
-  /// not yet.
+  /// Connects to the running job if it is one of these; nil if its terminal is not to be attached,
+  /// or not yet.
   mutating func connect(_ queue: Queue) throws(Failure) -> (JobID, FileDescriptor)? {
     guard let job = queue.running.first.flatMap(queue.job), job.hadTerminal,
       jobs.contains(job.id), AttemptID(job) != attempt,

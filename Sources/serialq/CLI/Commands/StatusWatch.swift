@@ -69,7 +69,8 @@ private struct StatusWatch: WatchedQueue {
     reader = JournalReader(folder)
   }
 
-  /// Reads the journal and returns lines that report what changed; the first call reports the present state.
+  /// Reads the journal and returns lines that report what changed; the first call reports the
+  /// present state.
   mutating func update() throws(Failure) -> [String] {
     var lines: [String] = []
     let name = folder.name

@@ -64,9 +64,9 @@ struct Submission {
   /// Appends all jobs or none; on return they are durable, and a runner is active unless the queue
   /// is paused.
   ///
-  /// Fails if the queue is paused and `refusesPause` is set. Adds nothing if the queue has jobs with
-  /// this `key`. Reads the whole journal only to find that, identical waiting jobs, or those that
-  /// must succeed first.
+  /// Fails if the queue is paused and `refusesPause` is set. Adds nothing if the queue has jobs
+  /// with this `key`. Reads the whole journal only to find that, identical waiting jobs, or those
+  /// that must succeed first.
   func append(
     to folder: QueueFolder, startsRunner: Bool, refusesPause: Bool = false, key: Bytes? = nil
   ) throws(Failure) -> Added {

@@ -67,7 +67,8 @@ extension WaitCommand: Subcommand {
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     let spool = try session.spool()
     if case .one(let name) = queues, try spool.existingQueue(named: name) == nil {
-      // A mistyped name must not let `wait && deploy` continue; the default queue cannot be mistyped.
+      // A mistyped name must not let `wait && deploy` continue; the default queue cannot be
+      // mistyped.
       guard jobs.isEmpty, name == QueueName.standard else { throw session.noJobs(in: name) }
       session.reportNoJobs(in: name)
       return .success

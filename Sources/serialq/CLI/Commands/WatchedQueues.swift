@@ -16,7 +16,8 @@ protocol WatchedQueue {
 struct WatchedQueues<Member: WatchedQueue> {
   private let spool: Spool
   private let queues: QueueSelection
-  /// Whether the logs are watched too, by inotify: a signal for each write to a log would cost more.
+  /// Whether the logs are watched too, by inotify: a signal for each write to a log would cost
+  /// more.
   private let hasLogs: Bool
   private var known: Set<String> = []
   private var folders: [QueueFolder] = []

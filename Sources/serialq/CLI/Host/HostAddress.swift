@@ -1,14 +1,15 @@
 import SerialqSystem
 
-/// Another machine, as `--host` names it: `[USER@]BOX[:/path/of/serialq]`; an address of IPv6 may stand
-/// in brackets.
+/// Another machine, as `--host` names it: `[USER@]BOX[:/path/of/serialq]`; an address of IPv6 may
+/// stand in brackets.
 struct HostAddress: Equatable {
   /// As ssh takes it: a name, or an alias in its configuration.
   var destination: Bytes
   /// The path of the program there; nil to search for it.
   var program: Bytes?
 
-  /// Parses a value, which follows `source` in messages; nil if it is empty, which means this machine.
+  /// Parses a value, which follows `source` in messages; nil if it is empty, which means this
+  /// machine.
   static func parse(_ word: Bytes, from source: String) throws(Failure) -> HostAddress? {
     if word.isEmpty { return nil }
     var address = HostAddress(word)
@@ -76,8 +77,8 @@ struct HostAddress: Equatable {
 
   /// The command line that carries out a call there.
   ///
-  /// Means the same to sh, csh and fish. The shell has often read no profile, so a program that is not
-  /// in PATH is also expected where `make install` puts it by default.
+  /// Means the same to sh, csh and fish. The shell has often read no profile, so a program that is
+  /// not in PATH is also expected where `make install` puts it by default.
   func commandLine(for call: HostCall) -> Bytes {
     let script = """
       case $0 in /*) p=$0;; *) p=$(command -v serialq) || p=$HOME/.local/bin/serialq;; esac; \

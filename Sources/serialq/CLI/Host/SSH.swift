@@ -29,8 +29,8 @@ enum SSH {
 }
 
 extension Session {
-  /// Carries out a command on another machine, by `ssh(1)`; `readsInput` is whether it reads standard
-  /// input.
+  /// Carries out a command on another machine, by `ssh(1)`; `readsInput` is whether it reads
+  /// standard input.
   func call(
     _ address: HostAddress, _ words: [Bytes], readsInput: Bool
   ) throws(Failure) -> ExitCode {

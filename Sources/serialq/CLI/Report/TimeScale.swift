@@ -26,7 +26,8 @@ struct TimeScale: Equatable {
     return (Timestamp(microseconds: first.moment), Timestamp(microseconds: last.moment))
   }
 
-  /// Cuts out idle periods of more than a tenth of the busy time, and more than a second; O(n log n).
+  /// Cuts out idle periods of more than a tenth of the busy time, and more than a second; O(n log
+  /// n).
   init(_ attempts: [Attempt]) {
     let busy = TimeScale.union(attempts)
     let work = busy.reduce(0) { $0 + $1.upperBound - $1.lowerBound }

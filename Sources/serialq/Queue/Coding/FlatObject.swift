@@ -9,8 +9,8 @@ enum FlatObjectError: Error {
 /// strings, integers, booleans and arrays of strings.
 ///
 /// Strict: anything else is an error. Members are read in the order of writing, so no lookup is
-/// needed, and each byte is read once. A member that has another name than the next one is nil. Only
-/// values that are returned are copied.
+/// needed, and each byte is read once. A member that has another name than the next one is nil.
+/// Only values that are returned are copied.
 struct FlatObject {
   /// The range of a string, and whether its bytes contain no escapes.
   private struct Text {

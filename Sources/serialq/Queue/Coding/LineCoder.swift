@@ -2,9 +2,9 @@ import SerialqSystem
 
 /// Writes or reads the members of a line: a type names each of its properties once, for both.
 ///
-/// A member is left out if its value is nil, false, 0 or empty, unless it has to be there. Members are read
-/// in the order of writing. Reading fails on any other member or value; of two members that exclude each
-/// other, which are never written, the first counts. Writing never fails.
+/// A member is left out if its value is nil, false, 0 or empty, unless it has to be there. Members
+/// are read in the order of writing. Reading fails on any other member or value; of two members
+/// that exclude each other, which are never written, the first counts. Writing never fails.
 struct LineCoder {
   let isReading: Bool
   private(set) var json: JSONWriter
@@ -60,8 +60,8 @@ struct LineCoder {
     json.removeAll()
   }
 
-  /// Whether there are members to write, or to read: most lines have few, and each that is looked for costs
-  /// time.
+  /// Whether there are members to write, or to read: most lines have few, and each that is looked
+  /// for costs time.
   var hasMore: Bool { !isReading || !object.has("next") }
 
   /// Whether the next member to read has this name.
@@ -75,8 +75,8 @@ extension LineCoder {
     if isReading { value = try object.flag(name) } else if value { json.member(name, true) }
   }
 
-  /// A number within limits, so that later arithmetic cannot overflow; one that a change has moved beyond them
-  /// is written as the nearest.
+  /// A number within limits, so that later arithmetic cannot overflow; one that a change has moved
+  /// beyond them is written as the nearest.
   mutating func number<Number: FixedWidthInteger>(
     _ name: StaticString, _ value: inout Number?, _ limits: ClosedRange<Int>
   ) throws(FlatObjectError) {

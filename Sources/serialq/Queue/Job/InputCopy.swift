@@ -103,7 +103,8 @@ extension QueueFolder {
   /// Deletes what belongs to forgotten jobs, if no job in `queue`, which may contain them, uses it;
   /// ignores errors, because a remaining file is harmless.
   ///
-  /// Keeps logs that followers have yet to print, unless `keepsUnread` is false; returns whether it did.
+  /// Keeps logs that followers have yet to print, unless `keepsUnread` is false; returns whether it
+  /// did.
   @discardableResult
   package func removeFiles(
     of ids: [ClosedRange<JobID>], in queue: Queue, keepsUnread: Bool = true

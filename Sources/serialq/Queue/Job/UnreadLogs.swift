@@ -2,10 +2,10 @@ import SerialqSystem
 
 /// The logs that followers of a queue have yet to print.
 ///
-/// A follower holds a shared lock of one byte of a file for each job, which the kernel releases however
-/// the follower ends. A log that is to be removed, cut or replaced while its byte is locked keeps its
-/// content under another name. The last follower that has printed it removes that name, or if it was
-/// killed, a runner.
+/// A follower holds a shared lock of one byte of a file for each job, which the kernel releases
+/// however the follower ends. A log that is to be removed, cut or replaced while its byte is locked
+/// keeps its content under another name. The last follower that has printed it removes that name,
+/// or if it was killed, a runner.
 package struct UnreadLogs {
   private let folder: QueueFolder
   /// Nil if no follower was here, or if the file cannot be used.
@@ -45,7 +45,8 @@ package struct UnreadLogs {
     isUnknown || (try? file?.isLocked(ids)) ?? false
   }
 
-  /// Keeps the log of the latest attempt of a job if a follower has yet to print it; returns whether it did.
+  /// Keeps the log of the latest attempt of a job if a follower has yet to print it; returns
+  /// whether it did.
   ///
   /// Call it before the log is removed or replaced.
   @discardableResult
@@ -73,8 +74,8 @@ package struct UnreadLogs {
     if attempt == 1 { try? FileSystem.remove(folder.keptLog(id, attempt)) } else { sweep() }
   }
 
-  /// Retains only the logs of jobs that are not over in this queue, or not in it yet, and removes what was
-  /// kept of the others.
+  /// Retains only the logs of jobs that are not over in this queue, or not in it yet, and removes
+  /// what was kept of the others.
   package func releaseOver(in queue: Queue) {
     var start: JobID = 1
     for id in queue.jobs.lazy.filter({ !$0.state.isOver }).map(\.id) + [queue.nextID] {

@@ -1,9 +1,10 @@
 import SerialqSystem
 
-/// The start of a command that a message advises, as the user would call it: `serialq log -q video`.
+/// The start of a command that a message advises, as the user would call it: `serialq log -q
+/// video`.
 ///
-/// Its words follow in the message. Without a queue, the command applies to no queue, or to the one that
-/// the user chooses.
+/// Its words follow in the message. Without a queue, the command applies to no queue, or to the one
+/// that the user chooses.
 package func advised(_ command: String, in queue: String? = nil) -> String {
   "\(program) \(command)\(queue.map { QueueName.option(for: $0) } ?? "")"
 }

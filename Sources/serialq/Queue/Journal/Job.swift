@@ -164,7 +164,8 @@ extension Job {
   /// Whether the last attempt had a terminal; before the first, whether the job was added with one.
   package var hasTerminal: Bool { hasRun ? hadTerminal : terminal != nil }
 
-  /// The duration of the attempt without suspensions and the wait in an engine, so far if it is running.
+  /// The duration of the attempt without suspensions and the wait in an engine, so far if it is
+  /// running.
   package var elapsed: Duration? {
     if let duration { return .nanoseconds(duration) }
     guard state == .running else { return nil }

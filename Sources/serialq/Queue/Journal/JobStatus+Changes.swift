@@ -1,7 +1,7 @@
 import SerialqSystem
 
-// The changes from one state of a job to the next: nil if a change does not apply. Nothing else changes a
-// state.
+// The changes from one state of a job to the next: nil if a change does not apply. Nothing else
+// changes a state.
 extension JobStatus {
   /// The same with another phase.
   private func with(_ phase: Phase) -> JobStatus {
@@ -126,7 +126,8 @@ extension JobStatus {
 // MARK: - Running or over
 
 extension JobStatus {
-  /// Output could not be written to the log; known late, because the end does not depend on the log.
+  /// Output could not be written to the log; known late, because the end does not depend on the
+  /// log.
   package func unlogged(_ reason: Bytes) -> JobStatus? {
     whileRunning { $0.execution.unlogged = reason }
       ?? whenOver { $0.execution.unlogged = reason }

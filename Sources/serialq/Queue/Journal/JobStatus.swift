@@ -20,7 +20,8 @@ package struct JobStatus: Equatable, Sendable {
   package init() {}
 
   package struct Waiting: Equatable, Sendable {
-    /// Nil if the job has not been moved since it was added behind all others: then its id is its rank.
+    /// Nil if the job has not been moved since it was added behind all others: then its id is its
+    /// rank.
     var rank: Rank?
     /// The earliest start, by both clocks: the date may be changed before.
     package internal(set) var due: ClockReading?

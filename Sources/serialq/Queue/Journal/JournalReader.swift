@@ -36,8 +36,8 @@ package struct JournalReader {
     package internal(set) var damaged: [DamagedLine] = []
   }
 
-  /// Applies new lines to the queue and reports each one, with the job before it and the queue after it;
-  /// O(new bytes).
+  /// Applies new lines to the queue and reports each one, with the job before it and the queue
+  /// after it; O(new bytes).
   ///
   /// Fails, with the queue partially updated, on a line that a newer version wrote, and if the
   /// journal was removed since the last read: the queue would seem to have no jobs.
@@ -79,8 +79,8 @@ package struct JournalReader {
 
   /// Applies lines that the caller has appended, without reading them from the file.
   ///
-  /// Call it under the same lock as the last read, which has read all lines before these. Reads them if
-  /// the file was replaced meanwhile.
+  /// Call it under the same lock as the last read, which has read all lines before these. Reads
+  /// them if the file was replaced meanwhile.
   package mutating func take(_ lines: AppendedLines) throws(Failure) {
     guard file != nil, position.offset == lines.start, lines.bytes.count >= Self.markLength,
       let last = lines.entries.last
@@ -98,8 +98,8 @@ package struct JournalReader {
   /// Makes what was read durable, without the lock; returns false if only a flush with it can.
   ///
   /// A flush through another descriptor that failed since this one was opened fails here too. None
-  /// had failed before if a line was appended since: an append first finishes the work that a failed
-  /// flush leaves, which replaces the file.
+  /// had failed before if a line was appended since: an append first finishes the work that a
+  /// failed flush leaves, which replaces the file.
   func flush(by output: JournalOutput) throws(Failure) -> Bool {
     guard FileDescriptor.flushReportsEarlierFailures, let file, position.offset > sizeAtOpen else {
       return false

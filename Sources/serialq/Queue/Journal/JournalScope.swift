@@ -43,7 +43,8 @@ package struct JournalScope {
 
   package var folder: QueueFolder { journal.folder }
 
-  /// Reads what is new, under the lock: the end of the journal need not be read again for an append.
+  /// Reads what is new, under the lock: the end of the journal need not be read again for an
+  /// append.
   package mutating func read(_ reader: inout JournalReader) throws(Failure) {
     try reader.read()
     let end = reader.position.offset
@@ -90,7 +91,8 @@ package struct JournalScope {
       JournalLine.write(record, to: &coder)
     }
     let bytes = coder.json.bytes
-    // No reader accepts a line with a higher id or place, so it would make the whole journal unreadable.
+    // No reader accepts a line with a higher id or place, so it would make the whole journal
+    // unreadable.
     guard next <= JournalLine.lastNext, coder.position <= JournalLine.lastByte else {
       throw Failure(
         "queue \(folder.name)", "it has no ids left", next: "Use another queue.")
@@ -171,7 +173,8 @@ package struct JournalScope {
     return found
   }
 
-  /// Reads only the last line if it is intact, in its place and ends its batch, else the whole journal.
+  /// Reads only the last line if it is intact, in its place and ends its batch, else the whole
+  /// journal.
   ///
   /// A copy of an earlier line would give out the ids since then again.
   private func tail(of file: FileDescriptor, size: Int64) throws(Failure) -> Tail {

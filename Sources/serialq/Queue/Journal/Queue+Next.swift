@@ -26,10 +26,11 @@ extension Queue {
 
   /// A job that this one requires and that did not succeed; nil if this one may run.
   ///
-  /// No required job waits at this time, because ``QueueChanges/putInOrder()`` puts it in front; after damage
-  /// to the journal, one that does counts as not successful.
+  /// No required job waits at this time, because ``QueueChanges/putInOrder()`` puts it in front;
+  /// after damage to the journal, one that does counts as not successful.
   private func unmetRequirement(of job: Job) -> JobID? {
-    // The job itself had the last turn, or was the cause of a skip, if it is edited and queued again.
+    // The job itself had the last turn, or was the cause of a skip, if it is edited and queued
+    // again.
     if job.needsPrevious, let last = properties.previous, !last.succeeded,
       root(of: last.id) != job.id
     {

@@ -47,7 +47,8 @@ package struct QueueChanges {
         next = before.waiting(after: job.id)
       }
     }
-    // The skipped jobs had no turn: jobs in front of them, with conditions of their own, may still wait.
+    // The skipped jobs had no turn: jobs in front of them, with conditions of their own, may still
+    // wait.
     setPrevious(before.properties.previous)
   }
 
@@ -93,9 +94,10 @@ package struct QueueChanges {
 
   /// Puts each waiting job behind the waiting ones it requires.
   ///
-  /// Otherwise keeps the order: a job that stands before one of them moves behind it, and behind the jobs
-  /// that check its result by `--if-ok`, as if its turn had passed. Requirements have lower ids, so they
-  /// have no cycle. O(n log n), unless jobs become ready one by one while many are.
+  /// Otherwise keeps the order: a job that stands before one of them moves behind it, and behind
+  /// the jobs that check its result by `--if-ok`, as if its turn had passed. Requirements have
+  /// lower ids, so they have no cycle. O(n log n), unless jobs become ready one by one while many
+  /// are.
   package mutating func putInOrder() {
     guard queue.misplaced != nil else { return }
     var unplaced = UnplacedJobs(of: queue)

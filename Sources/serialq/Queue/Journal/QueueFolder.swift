@@ -66,7 +66,8 @@ package struct QueueFolder: Equatable, Sendable {
   /// The file in which the launcher of the job reports.
   package func launcherResult(_ id: JobID) -> Bytes { jobLock(id) + Bytes(".result") }
 
-  /// The log that ends with this attempt, while followers need it and ``log(_:)`` is another one or cut.
+  /// The log that ends with this attempt, while followers need it and ``log(_:)`` is another one or
+  /// cut.
   func keptLog(_ id: JobID, _ attempt: Int) -> Bytes { jobLock(id) + Bytes(".\(attempt).log".utf8) }
 
   func inputCopy(_ id: JobID) -> Bytes { inputs.appending(path: Bytes(String(id).utf8)) }
@@ -116,7 +117,8 @@ package struct QueueFolder: Equatable, Sendable {
         """)
   }
 
-  /// Removes the queue; under the lock of its journal, which must have no jobs, after ``requireOwn()``.
+  /// Removes the queue; under the lock of its journal, which must have no jobs, after
+  /// ``requireOwn()``.
   package func remove() throws(Failure) {
     // Not the name of a queue: no other process reads one that is partially removed.
     let away = spool.appending(path: Bytes(".removed-\(name)-\(Machine.processID())".utf8))

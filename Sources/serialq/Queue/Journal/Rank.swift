@@ -2,8 +2,8 @@ import SerialqSystem
 
 /// The place of a waiting job among the others: ranks are compared digit by digit.
 ///
-/// A job that is added last has its id as its rank. There is a rank between any two others, because one
-/// can have any number of digits.
+/// A job that is added last has its id as its rank. There is a rank between any two others, because
+/// one can have any number of digits.
 package struct Rank: Equatable, Sendable {
   // Separate, because most ranks have one digit, and an array of it would be allocated.
   private let first: Int
@@ -35,8 +35,8 @@ package struct Rank: Equatable, Sendable {
   /// What is left free beside a new rank, for others: halved until nothing is.
   private static let gap = 1 << 10
 
-  /// A rank between two others, close to the upper or to the lower one, so that many in a row at the
-  /// same place need few digits.
+  /// A rank between two others, close to the upper or to the lower one, so that many in a row at
+  /// the same place need few digits.
   static func between(_ lower: Rank, _ upper: Rank, isCloseToUpper: Bool) -> Rank {
     var digits: [Int] = []
     for (index, high) in upper.digits.enumerated() {

@@ -2,14 +2,15 @@ import SerialqSystem
 
 /// Filters the lines of a journal: reports only complete lines and complete batches.
 ///
-/// A pure state machine that takes every line in order: between batches, or inside one, whose lines wait for
-/// its last. So a batch cut short by a crash has no effect. Damage costs only the damaged line, which takes
-/// the place of one line of the batch, and so does a line that is not in its place. A line that does not
-/// continue the batch proves that the batch was complete, because an append truncates incomplete ones; the
-/// lines of both then wait for the last line of its own batch.
+/// A pure state machine that takes every line in order: between batches, or inside one, whose lines
+/// wait for its last. So a batch cut short by a crash has no effect. Damage costs only the damaged
+/// line, which takes the place of one line of the batch, and so does a line that is not in its
+/// place. A line that does not continue the batch proves that the batch was complete, because an
+/// append truncates incomplete ones; the lines of both then wait for the last line of its own
+/// batch.
 ///
-/// A line that begins later than it should waits for the next one, which shows whether it was put there, or
-/// lines before it are missing.
+/// A line that begins later than it should waits for the next one, which shows whether it was put
+/// there, or lines before it are missing.
 struct Replay {
   /// A reported item, in order.
   enum Item: Equatable {
@@ -115,8 +116,8 @@ struct Replay {
 
   /// Takes the line that waits: it does not count if the next one stands where it should.
   ///
-  /// Without a next one it counts. An append then says that it follows this line, so a reader that has seen
-  /// this end and one that reads all come to the same.
+  /// Without a next one it counts. An append then says that it follows this line, so a reader that
+  /// has seen this end and one that reads all come to the same.
   private mutating func takeEarly(before next: JournalLine.Reading?, _ found: (Item) -> Void) {
     guard let (record, bytes) = early else { return }
     early = nil
@@ -176,8 +177,8 @@ struct JournalPosition: Equatable {
   var lines = 0
   /// Where the last line that counts ends, if it began where it says.
   ///
-  /// A line that says it began before is a copy, or was moved. What it says may be outdated, so it must
-  /// not replace what the lines since then say.
+  /// A line that says it began before is a copy, or was moved. What it says may be outdated, so it
+  /// must not replace what the lines since then say.
   private(set) var least = 0
   /// Where the next line should begin: behind the lines since then that do not count.
   var next = 0
@@ -198,7 +199,8 @@ package struct DamagedLine: Equatable, Sendable {
   enum Fault: Equatable {
     /// Its checksum is wrong.
     case changed
-    /// It is a copy of an earlier line, or was moved; ids below `next` were in use when it was written.
+    /// It is a copy of an earlier line, or was moved; ids below `next` were in use when it was
+    /// written.
     case misplaced(next: JobID)
     /// It counts, but does not follow the line before it.
     case afterGap

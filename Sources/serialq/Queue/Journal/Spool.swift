@@ -154,8 +154,8 @@ package struct Spool: Equatable, Sendable {
     return true
   }
 
-  /// Whether the folders above the path exist; fails if another user could exchange one of them, or a
-  /// link among them.
+  /// Whether the folders above the path exist; fails if another user could exchange one of them, or
+  /// a link among them.
   ///
   /// After that only root and this user can change what the path names, so that later calls may use
   /// it. Creates missing folders if `creating`.
@@ -260,8 +260,8 @@ package struct Spool: Equatable, Sendable {
     return true
   }
 
-  /// Whether the user can change or move it without harm to other programs: it is the user's, and not
-  /// a part of the system, which root owns too.
+  /// Whether the user can change or move it without harm to other programs: it is the user's, and
+  /// not a part of the system, which root owns too.
   private static func isPersonal(_ path: Bytes, _ status: FileStatus) -> Bool {
     guard status.owner == Machine.userID() else { return false }
     let places = [Machine.variable("HOME") ?? [], Bytes("/root"), Bytes("/tmp"), Bytes("/var/tmp")]

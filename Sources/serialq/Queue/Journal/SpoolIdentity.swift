@@ -1,8 +1,8 @@
 import SerialqSystem
 
 extension QueueFolder {
-  /// 16 random hexadecimal digits that identify the folder of the queues among all machines; created
-  /// on first use.
+  /// 16 random hexadecimal digits that identify the folder of the queues among all machines;
+  /// created on first use.
   ///
   /// An engine that several machines use distinguishes their jobs by it.
   package func spoolIdentity() throws(Failure) -> Bytes {

@@ -2,8 +2,9 @@ import SerialqSystem
 
 /// The waiting jobs by rank.
 ///
-/// A job that leaves is not removed: its place is outdated, and skipped from then on. So a change takes
-/// O(log n), and the next job O(1), both amortized; only an insertion between others moves what is behind.
+/// A job that leaves is not removed: its place is outdated, and skipped from then on. So a change
+/// takes O(log n), and the next job O(1), both amortized; only an insertion between others moves
+/// what is behind.
 struct WaitingOrder: Sendable {
   struct Place: Sendable {
     let rank: Rank

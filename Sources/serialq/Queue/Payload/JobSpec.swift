@@ -53,7 +53,8 @@ package struct JobSpec: Equatable, Sendable {
   var key: Bytes? { box?.details.key }
   var limits: Limits { box?.details.limits ?? .none }
 
-  /// Drops the job itself and later ones, which a hand-edited line could require: there would be a cycle.
+  /// Drops the job itself and later ones, which a hand-edited line could require: there would be a
+  /// cycle.
   mutating func keepRequirements(below id: JobID) {
     guard let last = box?.details.limits.after.last, last.upperBound >= id else { return }
     details.limits.after = limits.after.filter { $0.lowerBound < id }.map {

@@ -18,8 +18,8 @@ package struct ChildProcess: Equatable {
   /// The process ID is not reused until it is reaped. So records of its end and signals sent to it
   /// cannot concern another process.
   ///
-  /// With `continuing`, continues the process whenever it is stopped. Its state in a moment does not
-  /// show that: a SIGSTOP may have been sent that has no effect yet.
+  /// With `continuing`, continues the process whenever it is stopped. Its state in a moment does
+  /// not show that: a SIGSTOP may have been sent that has no effect yet.
   @discardableResult
   package func waitUntilEnded(continuing: Bool = false) throws(Failure) -> Ending {
     let events = continuing ? WEXITED | WSTOPPED : WEXITED

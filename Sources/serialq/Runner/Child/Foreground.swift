@@ -7,8 +7,8 @@ package enum Foreground {
   /// Runs a program with the standard streams of this process; returns how it ended, and after a
   /// signal that was sent to it, that signal: some programs exit instead.
   ///
-  /// Sends `signals` to the program if this process receives them. Without SIGINT, that is ignored, as
-  /// by system(3): Ctrl-C is meant for the program, which receives it too.
+  /// Sends `signals` to the program if this process receives them. Without SIGINT, that is ignored,
+  /// as by system(3): Ctrl-C is meant for the program, which receives it too.
   package static func run(
     _ words: [Bytes], passing signals: [Int32] = [SIGTERM, SIGHUP]
   ) throws(Failure) -> Ending {

@@ -24,7 +24,8 @@ struct JobProcess {
     case files(input: FileDescriptor?, output: FileDescriptor)
     /// The path of a terminal, which becomes the controlling terminal of the child.
     case terminal(Bytes)
-    /// The streams of this process; the child also keeps its session, directory and ignored signals.
+    /// The streams of this process; the child also keeps its session, directory and ignored
+    /// signals.
     case inherited
   }
 

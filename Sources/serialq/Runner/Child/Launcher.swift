@@ -25,8 +25,8 @@ extension Launch {
 
   /// The arguments that execute a job with these arguments.
   func arguments(for words: [Bytes]) -> [Bytes] {
-    // The shell splits the line, and the launcher replaces it, so that it receives the signals. If that
-    // fails, nothing was executed, and the trap says so; bash needs the option.
+    // The shell splits the line, and the launcher replaces it, so that it receives the signals. If
+    // that fails, nothing was executed, and the trap says so; bash needs the option.
     let line =
       Bytes(
         """

@@ -79,9 +79,9 @@ struct SpawnSettings: ~Copyable {
 
   /// The flags that set the mask and the actions of signals, and start a session.
   ///
-  /// A session leader also leads a process group. In the terminal's session, a program that prompts,
-  /// such as sudo or ssh, would be stopped by SIGTTIN as a background group, and block the queue
-  /// forever without a message.
+  /// A session leader also leads a process group. In the terminal's session, a program that
+  /// prompts, such as sudo or ssh, would be stopped by SIGTTIN as a background group, and block the
+  /// queue forever without a message.
   private static func flags(leadsSession: Bool) -> Int16 {
     #if canImport(Glibc)
       // POSIX_SPAWN_SETSID, a macro that Swift does not import.

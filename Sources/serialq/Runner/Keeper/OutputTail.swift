@@ -2,8 +2,8 @@ import SerialqSystem
 
 /// The end of a job's output, which a terminal that attaches shows first.
 ///
-/// Pure and bounded. Without queries, which a terminal would answer again, and the job would take the
-/// answers for keys; and without the modes, which are set first.
+/// Pure and bounded. Without queries, which a terminal would answer again, and the job would take
+/// the answers for keys; and without the modes, which are set first.
 struct OutputTail {
   private var parser = SequenceParser()
   private var modes = TerminalModes()
@@ -46,8 +46,8 @@ struct OutputTail {
   /// text.
   var isDrawn: Bool { TerminalModes.canChange(by: bytes) }
 
-  /// What to print on a terminal of this size to show what the job has printed last: a screen full of
-  /// lines, or what it has drawn on the alternate screen.
+  /// What to print on a terminal of this size to show what the job has printed last: a screen full
+  /// of lines, or what it has drawn on the alternate screen.
   func repaint(_ window: TerminalWindow) -> Bytes {
     let output =
       isFullScreen ? Bytes("\u{1B}[H\u{1B}[2J") + bytes : lastLines(max(1, window.rows - 1))

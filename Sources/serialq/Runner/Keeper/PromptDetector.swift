@@ -3,8 +3,9 @@ import SerialqSystem
 
 /// Decides whether a job seems to wait for an answer on its terminal.
 ///
-/// Pure: the keeper reports what happens, inspects the terminal when a look is due, and records what
-/// changes. Sees only the moments after output, so that it needs no timer while nothing happens.
+/// Pure: the keeper reports what happens, inspects the terminal when a look is due, and records
+/// what changes. Sees only the moments after output, so that it needs no timer while nothing
+/// happens.
 struct PromptDetector {
   /// What the terminal looks like.
   struct Look: Equatable {
@@ -84,8 +85,8 @@ struct PromptDetector {
     return new
   }
 
-  /// Whether the cursor was positioned on the screen after the last line, as by `top`: such a program
-  /// waits for keys all the time.
+  /// Whether the cursor was positioned on the screen after the last line, as by `top`: such a
+  /// program waits for keys all the time.
   private var isDrawn: Bool {
     var parser = SequenceParser()
     var rest = lastRawLine[...]

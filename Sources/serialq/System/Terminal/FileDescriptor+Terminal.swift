@@ -1,9 +1,9 @@
 extension FileDescriptor {
   /// Opens the terminal of a descriptor again, non-blocking, by `ttyname_r(3)` and `open(2)`.
   ///
-  /// The descriptor itself must not become non-blocking: the shell and other programs share its open
-  /// file. Duplicates it if the terminal cannot be opened, for example because it belongs to another
-  /// user after `su`; reads and writes may then block.
+  /// The descriptor itself must not become non-blocking: the shell and other programs share its
+  /// open file. Duplicates it if the terminal cannot be opened, for example because it belongs to
+  /// another user after `su`; reads and writes may then block.
   package static func terminal(of descriptor: Int32) throws(Failure) -> FileDescriptor {
     let doing: StaticString = "opening the terminal"
     if let own = open(terminal: descriptor) { return own }

@@ -26,9 +26,9 @@ package struct Output {
 
   /// Ignores SIGPIPE and SIGXFSZ by `signal(2)`.
   ///
-  /// So a write to a closed pipe fails with EPIPE, and one beyond the limit on the size of files with
-  /// EFBIG, both of which can be reported. Call it once at the start. Spawned children get the default
-  /// action back.
+  /// So a write to a closed pipe fails with EPIPE, and one beyond the limit on the size of files
+  /// with EFBIG, both of which can be reported. Call it once at the start. Spawned children get the
+  /// default action back.
   package static func ignoreSignalsOfWrites() {
     signal(SIGPIPE, SIG_IGN)
     signal(SIGXFSZ, SIG_IGN)

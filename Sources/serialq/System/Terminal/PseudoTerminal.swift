@@ -46,8 +46,8 @@ package final class PseudoTerminal: Sendable {
   /// Makes the backspace key erase a character of UTF-8, not a byte of it, by IUTF8, and Ctrl-S an
   /// ordinary key, by IXON.
   ///
-  /// Terminal emulators set the first. With the second, a user who types Ctrl-S and leaves would stop
-  /// the job. Ignores errors: the job can still be used.
+  /// Terminal emulators set the first. With the second, a user who types Ctrl-S and leaves would
+  /// stop the job. Ignores errors: the job can still be used.
   private static func setInitialMode(_ descriptor: Int32) {
     var mode = termios()
     guard tcgetattr(descriptor, &mode) == 0 else { return }

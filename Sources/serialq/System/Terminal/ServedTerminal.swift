@@ -35,7 +35,8 @@ package final class ServedTerminal: Sendable {
     return mode.c_lflag & tcflag_t(ICANON) != 0 && mode.c_lflag & tcflag_t(ECHO) == 0
   }
 
-  /// Reads what the job has written, at most 64 KB: nothing if there is nothing now, nil at the end.
+  /// Reads what the job has written, at most 64 KB: nothing if there is nothing now, nil at the
+  /// end.
   package func read() throws(Failure) -> Bytes? {
     var all = Bytes()
     // The system returns at most a page at a time.

@@ -12,15 +12,16 @@ package struct TerminalModes: Equatable, Sendable {
 
   private static let screens: Set<Int> = [47, 1047, 1049]
   private static let usuallyOn = [7, 25]
-  /// Cursor keys, reversed colors, mouse, bracketed paste, held output, reports of colors and sizes.
+  /// Cursor keys, reversed colors, mouse, bracketed paste, held output, reports of colors and
+  /// sizes.
   private static let usuallyOff = [
     1, 5, 9, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1015, 1016, 2004, 2026, 2031, 2048,
   ]
   /// The number of the mode that `ESC =` turns on.
   private static let keypad = 66
 
-  /// Notes a part of the output; returns whether the alternate screen is on from here, or nil if the
-  /// part says nothing about it.
+  /// Notes a part of the output; returns whether the alternate screen is on from here, or nil if
+  /// the part says nothing about it.
   @discardableResult
   package mutating func note(_ element: SequenceParser.Element) -> Bool? {
     switch element {
@@ -88,8 +89,9 @@ package struct TerminalModes: Equatable, Sendable {
     output.contains { $0 < 0x20 && !(0x07...0x0D ~= $0) }
   }
 
-  /// Resets these modes, those of the keyboard, the style, line drawing, the shape of the cursor and the
-  /// scrolling region, whether a program has changed them or not; the cursor stays where it is.
+  /// Resets these modes, those of the keyboard, the style, line drawing, the shape of the cursor
+  /// and the scrolling region, whether a program has changed them or not; the cursor stays where it
+  /// is.
   package static let reset = Bytes(
     [
       // Ends an incomplete sequence, which would swallow the rest.

@@ -43,7 +43,8 @@ package struct SequenceParser: Equatable, Sendable {
   /// Sequences with more parameters are dropped.
   private static let longest = 256
 
-  /// The start of an incomplete sequence, which the next bytes complete; of a string only its start.
+  /// The start of an incomplete sequence, which the next bytes complete; of a string only its
+  /// start.
   package var incomplete: Bytes {
     switch state {
     case .text: []

@@ -1,8 +1,8 @@
 /// Escapes untrusted text for a terminal: shows control characters instead of sending them.
 ///
 /// A label or a log could otherwise move the cursor, set the window title, or reverse text so that
-/// it reads differently. So untrusted text stays `Bytes` until it is escaped here, and a `String` can be
-/// shown as it is. A ``Failure`` escapes its text itself.
+/// it reads differently. So untrusted text stays `Bytes` until it is escaped here, and a `String`
+/// can be shown as it is. A ``Failure`` escapes its text itself.
 package enum Visible {
   /// `bytes` on one line: `^[` for an escape, `<U+202E>` for an invisible character, `<FF>` for a
   /// byte that is not UTF-8.
@@ -35,8 +35,8 @@ package enum Visible {
 
   /// The last `count` lines of a log as a terminal would show them.
   ///
-  /// Keeps only the last state of a line redrawn with carriage returns. Drops color sequences, which
-  /// say nothing in an excerpt, and takes a tab for a space; shows other control characters.
+  /// Keeps only the last state of a line redrawn with carriage returns. Drops color sequences,
+  /// which say nothing in an excerpt, and takes a tab for a space; shows other control characters.
   package static func lastLines(_ count: Int, of log: Bytes) -> [String] {
     var lines = log.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     // The final newline of a log does not start another line.

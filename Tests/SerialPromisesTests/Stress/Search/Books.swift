@@ -222,7 +222,8 @@ struct Books {
 
   // MARK: Idleness
 
-  /// The number of pauses so far, if work has not ended that keeps the manager of a key from being idle.
+  /// The number of pauses so far, if work has not ended that keeps the manager of a key from being
+  /// idle.
   var pausesIfBusy: Int? {
     let isBusy = scenario.managers.indices.contains { manager in
       scenario.managers[manager].isOfKey
@@ -299,16 +300,20 @@ struct Books {
 
   mutating func releases(_ number: Int) { held[number] = nil }
 
-  /// Whether held work can have too low a priority, and none was reported: each check may take long.
+  /// Whether held work can have too low a priority, and none was reported: each check may take
+  /// long.
   var mayBeUnderrated: Bool {
     !held.isEmpty && !violations.contains { $0.kind == .priority }
   }
 
-  /// Describes held work that has a lower priority than a task that waits for its end, if there is any.
+  /// Describes held work that has a lower priority than a task that waits for its end, if there is
+  /// any.
   ///
-  /// It may have, for a moment: a task is counted after it was created, and raises the work afterwards.
+  /// It may have, for a moment: a task is counted after it was created, and raises the work
+  /// afterwards.
   ///
-  /// - Parameter pending: The steps that were not refused, and whose promises are known and pending.
+  /// - Parameter pending: The steps that were not refused, and whose promises are known and
+  ///   pending.
   /// - Returns: The description; nil if there is no such work.
   func underrated(pending: Set<Int>) -> String? {
     for work in held.values where isInTurn(work.piece) {

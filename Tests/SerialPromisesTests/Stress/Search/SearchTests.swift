@@ -11,7 +11,8 @@ import Testing
 /// `SERIALQ_KIND=leak` searches for one kind of violation only; `SERIALQ_PATIENCE=2` reports a hang
 /// after two seconds instead of sixty.
 ///
-/// Beside the others: the search waits for half its time, and would begin when all others have ended.
+/// Beside the others: the search waits for half its time, and would begin when all others have
+/// ended.
 @Suite(.beside) struct SearchTests {
   // To make it fail, end a promise's step as soon as the promise is settled: in `StepEnd.react`,
   // without waiting for the work. A canceled promise's work then overlaps with the next step.

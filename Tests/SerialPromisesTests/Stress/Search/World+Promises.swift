@@ -82,8 +82,8 @@ extension World {
     }
   }
 
-  /// Combines promises, and checks that one that is settled before that decides, or one before it in
-  /// the list; not one after it, which another thread may be settling.
+  /// Combines promises, and checks that one that is settled before that decides, or one before it
+  /// in the list; not one after it, which another thread may be settling.
   private func decided(
     by members: [Promise<Parcel>], _ decides: (Outcome) -> Bool, _ combine: () -> Promise<Parcel>
   ) -> Promise<Parcel> {

@@ -346,7 +346,8 @@ final class WorkPiece: Sendable {
     /// - Returns: Whether the visit had not ended before.
     @discardableResult
     func leave() -> Bool {
-      // Recorded under the lock: of two threads that end the work, the second may end the step next.
+      // Recorded under the lock: of two threads that end the work, the second may end the step
+      // next.
       hasEnded.withLock { hasEnded in
         guard !hasEnded else { return false }
         hasEnded = true

@@ -53,8 +53,8 @@ import Testing
       ))
   }
 
-  // Fails if jobs are sorted by their last run, or a running job is left out after the clock was set
-  // back.
+  // Fails if jobs are sorted by their last run, or a running job is left out after the clock was
+  // set back.
   @Test("the jobs that ran last are in the order of ids, then waiting jobs in queue order")
   func order() {
     var history = History()

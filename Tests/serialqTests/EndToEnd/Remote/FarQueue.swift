@@ -58,8 +58,8 @@ extension FarQueue {
 
   // MARK: Results
 
-  /// The output of a job without what Slurm says first if no node is free at once: one can be late to
-  /// answer while other tests use the processors.
+  /// The output of a job without what Slurm says first if no node is free at once: one can be late
+  /// to answer while other tests use the processors.
   func ownOutput(_ output: Bytes) -> Bytes {
     let wait = /srun: job \d+ (queued and waiting for|has been allocated) resources\n/
     var rest = output[...]

@@ -28,7 +28,8 @@ import Testing
     #expect(keys == (1...keys.count).map(String.init))
   }
 
-  // Fails if the caller does not learn that it was cut, or the command there continues without a caller.
+  // Fails if the caller does not learn that it was cut, or the command there continues without a
+  // caller.
   @Test("a lost connection is reported with 255, and ends the command there, not the job")
   func lost() throws {
     let (scene, box) = try Scene.withBox()

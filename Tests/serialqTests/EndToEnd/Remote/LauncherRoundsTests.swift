@@ -96,7 +96,8 @@ private struct LauncherRounds {
     let time = isLong ? delay.upperBound * 3 : .random(in: delay, using: &rounds.random) / 4
     let seconds = String(format: "%.3f", Double(time) / 1_000_000)
     let retries = Int.random(in: 0...2, using: &rounds.random) == 0 ? "1" : "0"
-    // Ignores a signal until the start is recorded: its handler would record an end without a start.
+    // Ignores a signal until the start is recorded: its handler would record an end without a
+    // start.
     let setUp = """
       trap '' TERM; end() { trap '' TERM; echo end $id $1 >>rec; echo out $id; exit $1; };
       """
@@ -127,7 +128,8 @@ private struct LauncherRounds {
     }
   }
 
-  /// Kills the runner, if there is one; when this returns, it is dead, and `add` starts another one.
+  /// Kills the runner, if there is one; when this returns, it is dead, and `add` starts another
+  /// one.
   private func killRunner() throws {
     guard let pid = try scene.runner(), kill(pid, SIGKILL) == 0 else { return }
     try scene.waitForNoRunner()

@@ -46,8 +46,8 @@ final class SSHFenceTests: FarSuite<SSHQueue> {
     #expect(try scene.log(1).text.contains("its supervisor on "))
   }
 
-  // Fails if the job counts as a success, or its launcher waits for its own end. Without an answer to
-  // a killed reader it would do so all the time: repeat `wait` while the status is above 128.
+  // Fails if the job counts as a success, or its launcher waits for its own end. Without an answer
+  // to a killed reader it would do so all the time: repeat `wait` while the status is above 128.
   @Test(
     "a job whose launcher loses a process is ended there, and interrupted", .needs(.bash, .busybox),
     arguments: ["", "bash ", "busybox sh "])

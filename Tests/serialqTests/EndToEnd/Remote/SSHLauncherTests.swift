@@ -52,7 +52,8 @@ final class SSHLauncherTests: FarSuite<SSHQueue> {
     #expect(try FileSystem.status(of: scene.path("rec")) == nil)
   }
 
-  // Fails if PATH or HOME of this machine are used there, or the launcher's variables are passed on.
+  // Fails if PATH or HOME of this machine are used there, or the launcher's variables are passed
+  // on.
   @Test("the environment is that of a login there, with the job's names and what --env names")
   func environment() throws {
     try queue.setLauncher("serialq-ssh --env GIVEN --env directory --env UNSET box")

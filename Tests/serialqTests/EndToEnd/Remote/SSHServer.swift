@@ -172,8 +172,8 @@ final class SSHServer {
 
   /// Each session runs `login` instead of the login shell, with the real command in a variable.
   ///
-  /// By the user's shell, which must not read the user's files: some shells read them if `sshd` starts
-  /// them, and print what goes wrong.
+  /// By the user's shell, which must not read the user's files: some shells read them if `sshd`
+  /// starts them, and print what goes wrong.
   private func writeServerConfiguration() throws {
     let folder = folder.text
     let text = """

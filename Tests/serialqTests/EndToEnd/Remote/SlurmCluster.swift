@@ -3,7 +3,8 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-/// Three nodes of Slurm on this machine: real daemons on loopback ports, with a folder of their own.
+/// Three nodes of Slurm on this machine: real daemons on loopback ports, with a folder of their
+/// own.
 ///
 /// Needs root. Ended with all its daemons and tasks with the last reference to it.
 ///
@@ -85,8 +86,8 @@ final class SlurmCluster {
     #expect(outcome.code == 0, "\(ids): \(outcome.errorText)")
   }
 
-  /// Kills the processes of a scene that wait for a task here, as a crash of this machine does: none
-  /// of them observes the end of another one, and cancels the task.
+  /// Kills the processes of a scene that wait for a task here, as a crash of this machine does:
+  /// none of them observes the end of another one, and cancels the task.
   func killClients(of scene: Scene) throws {
     let clients = try scene.processes().filter { ProcessStatus.of($0)?.name.text == "srun" }
     for pid in clients { kill(pid, SIGSTOP) }
@@ -126,7 +127,8 @@ final class SlurmCluster {
     try #require(outcome.code == 0, "\(outcome.errorText)")
   }
 
-  /// Programs of the scene find `serialq-slurm` and the commands of Slurm, which reach this cluster.
+  /// Programs of the scene find `serialq-slurm` and the commands of Slurm, which reach this
+  /// cluster.
   func addPrograms(to scene: Scene) throws {
     for tool in [Tool.srun, .squeue, .scancel, .scontrol] {
       let path = try #require(tool.path())

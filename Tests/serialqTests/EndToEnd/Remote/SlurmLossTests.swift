@@ -21,8 +21,8 @@ final class SlurmLossTests: FarSuite<SlurmQueue> {
     }
   }
 
-  // Fails if the job counts as a success, or its launcher waits for its own end. Without an answer to
-  // a killed reader it would do so all the time: repeat `wait` while the status is above 128.
+  // Fails if the job counts as a success, or its launcher waits for its own end. Without an answer
+  // to a killed reader it would do so all the time: repeat `wait` while the status is above 128.
   @Test(
     "a job on a node whose launcher loses a process is ended, and interrupted",
     .needs(.bash, .busybox), arguments: ["", "bash ", "busybox sh "])
@@ -150,7 +150,8 @@ final class SlurmDaemonLossTests: FarSuite<SlurmQueue> {
     try queue.expectNothingLeft()
   }
 
-  // Fails if a job counts as succeeded without its node's word, or the next one starts before its end.
+  // Fails if a job counts as succeeded without its node's word, or the next one starts before its
+  // end.
   @Test("a job whose controller is killed ends once or is interrupted", arguments: [false, true])
   func controllerKilled(isSaved: Bool) throws {
     try queue.addRunning(first)

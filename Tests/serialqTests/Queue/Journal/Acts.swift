@@ -6,7 +6,8 @@
 enum Act {
   case add(JobID, JobSpec, Place = .last)
   case start(JobID, hasTerminal: Bool = false, launcher: Bytes? = nil, at: ClockReading = moment())
-  /// The job cannot be started for want of this; takes back a start before which it was like `before`.
+  /// The job cannot be started for want of this; takes back a start before which it was like
+  /// `before`.
   case postpone(JobID, Bytes, before: JobStatus? = nil, at: ClockReading = moment())
   case end(
     JobID, Ending = .exited(0), EndCause = .itself, duration: Int64 = 1, at: ClockReading = moment()

@@ -6,8 +6,8 @@ import Testing
 
 /// The coding of lines, and compaction: nothing is listed here that a line must keep.
 @Suite struct EntryTests {
-  // Fails when encoding and decoding differ in a member's name or in a limit, which would refuse the whole
-  // journal from then on, or when a property is not encoded.
+  // Fails when encoding and decoding differ in a member's name or in a limit, which would refuse
+  // the whole journal from then on, or when a property is not encoded.
   @Test("Every line reads back unchanged", .shows(OnDisk.replay), arguments: 1...20)
   func roundTrip(seed: UInt64) throws {
     var random = RandomStates(seed: seed)
@@ -29,8 +29,8 @@ import Testing
     #expect(compacted == before)
   }
 
-  // Fails when a property is new and the random states never set it: the tests above would not notice
-  // that it is not stored. Set it in `RandomStates`.
+  // Fails when a property is new and the random states never set it: the tests above would not
+  // notice that it is not stored. Set it in `RandomStates`.
   @Test("The random states set every property of a line to several values")
   func everyProperty() {
     var random = RandomStates(seed: 1)
@@ -44,8 +44,8 @@ import Testing
     for name in names { #expect(values.seen[name] != nil, "\(name)") }
   }
 
-  // Fails when a part of a line can be there twice and its members have the same names, of which a JSON
-  // reader sees the last; or when a name is a text in one line and a number in another.
+  // Fails when a part of a line can be there twice and its members have the same names, of which a
+  // JSON reader sees the last; or when a name is a text in one line and a number in another.
   @Test("Every member of a line has a name of its own, which means the same in every line")
   func names() throws {
     var random = RandomStates(seed: 2)

@@ -6,8 +6,8 @@ import Testing
 
 /// Compares a queue with a model of it: what a user of the commands would expect, in plain arrays.
 @Suite struct ModelTests {
-  // Fails when a line says something else than what happened, or its effect on the order, the counts or
-  // the results is another one.
+  // Fails when a line says something else than what happened, or its effect on the order, the
+  // counts or the results is another one.
   @Test(
     "After any history, a queue, its journal and its compaction are as the model says",
     .shows(OnDisk.replay, OnDisk.compaction), arguments: 1...(isLong ? 30 : 15))
@@ -304,7 +304,8 @@ private struct Model {
     putInOrder()
   }
 
-  /// What waits for a job comes behind it, and behind the jobs after it that check the previous one.
+  /// What waits for a job comes behind it, and behind the jobs after it that check the previous
+  /// one.
   private mutating func putInOrder() {
     var (order, held) = ([JobID](), [JobID]())
     func isReady(_ id: JobID) -> Bool {

@@ -6,8 +6,8 @@ import Testing
 
 /// Ranks in a queue of many jobs; `ModelTests` compares the order with a plain array.
 @Suite struct OrderTests {
-  // Fails when a place is searched for along the list, or each insertion moves all others: a hundred
-  // thousand moves would take hours.
+  // Fails when a place is searched for along the list, or each insertion moves all others: a
+  // hundred thousand moves would take hours.
   @Test("A hundred thousand jobs are moved to the front, one by one")
   func many() {
     var queue = Queue()

@@ -121,8 +121,9 @@ import Testing
     }
   }
 
-  // Fails when a line counts wherever it stands, an append does not say that it follows all others, or an
-  // id is taken from a last line that is a copy: drop the comparison with `least`, or that with `byte`.
+  // Fails when a line counts wherever it stands, an append does not say that it follows all others,
+  // or an id is taken from a last line that is a copy: drop the comparison with `least`, or that
+  // with `byte`.
   @Test(
     "Lines that were copied, moved, removed or merged drop and replace nothing silently",
     .shows(OnDisk.damage), arguments: 1...(isLong ? 40 : 6))
@@ -164,7 +165,8 @@ import Testing
     }
   }
 
-  // Fails when a line that stands too early replaces those up to its own place: let it count at once.
+  // Fails when a line that stands too early replaces those up to its own place: let it count at
+  // once.
   @Test(
     "A line that was moved or copied to an earlier place costs no other", .shows(OnDisk.damage),
     arguments: 1...(isLong ? 40 : 6))
@@ -260,8 +262,8 @@ import Testing
     #expect(reader.queue == replayed.queue)
   }
 
-  // Fails when a line with a correct checksum counts as damaged, an unknown member is ignored, or a line of
-  // this version is said to be of a newer one.
+  // Fails when a line with a correct checksum counts as damaged, an unknown member is ignored, or a
+  // line of this version is said to be of a newer one.
   @Test(
     "A line that this version does not write is refused, and nothing changes",
     .shows(OnDisk.newerVersions),
