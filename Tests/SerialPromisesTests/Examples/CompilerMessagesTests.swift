@@ -36,7 +36,7 @@ struct CompilerMessagesTests {
   @Test("the documented compiler messages are those of the compiler")
   func messages() throws {
     let rows = try rows()
-    #expect(rows.count >= 10)
+    #expect(rows.count >= 36)
     let wrong = try check(rows.map(\.wrong))
     let right = try check(rows.map(\.right))
     for (index, row) in rows.enumerated() {
@@ -49,18 +49,19 @@ struct CompilerMessagesTests {
     }
   }
 
+  /// The pairs of the article: in a section that begins with a message, each block between tildes.
   private func rows() throws -> [Row] {
     let article = repository.appendingPathComponent(
       "Sources/SerialPromises/SerialPromises.docc/WhenItDoesNotCompile.md")
     let text = try String(contentsOf: article, encoding: .utf8)
-    return text.split(separator: "\n").filter { $0.hasPrefix("| `") }.compactMap { line in
-      let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-      guard cells.count == 3 else { return nil }
-      return Row(wrong: code(cells[0]), message: code(cells[1]), right: code(cells[2]))
+    return text.split(separator: "\n### ").dropFirst().flatMap { section in
+      let message = section.firstMatch(of: /\n\n`(.+)`\n/)?.1 ?? "a message in code"
+      return section.matches(of: /~~~swift\n\/\/ Wrong:\n((?s).*?)\n\/\/ Right:\n((?s).*?)\n~~~/)
+        .map {
+          Row(wrong: String($0.1), message: String(message), right: String($0.2))
+        }
     }
   }
-
-  private func code(_ cell: String) -> String { cell.trimmingCharacters(in: ["`"]) }
 
   /// - Returns: The compiler messages for each snippet, which is compiled in its own function.
   private func check(_ snippets: [String]) throws -> [String] {
