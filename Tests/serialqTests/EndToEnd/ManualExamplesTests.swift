@@ -8,7 +8,7 @@ import Testing
 /// The examples in the manual.
 @Suite final class ManualExamplesTests: SceneSuite {
   /// The programs that the examples run, besides those of every system.
-  private static let programs = ["make", "rsync", "mail", "notify-send"]
+  private static let programs = ["make", "rsync", "mail", "notify-send", "systemd-run", "at"]
 
   // Fails if an example is wrong: if it does not do what the manual describes, a later one fails.
   @Test("the manual's examples work, one after another", .needs(.jq))

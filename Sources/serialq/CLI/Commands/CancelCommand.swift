@@ -24,12 +24,15 @@ extension CancelCommand: Subcommand {
     synopsis: ["cancel [options] ID...", "cancel [options] --all", "cancel [options] --running"],
     description: [
       """
-      A waiting job leaves the queue without running, and the --if-ok jobs that directly follow it \
-      are skipped. Jobs that run --after it are skipped when their turn comes. All processes of a \
-      running job receive SIGTERM, and SIGKILL 10 seconds later. Returns without waiting for the \
-      end of the job: serialq wait ID does that. If the runner of the job died, starts another, \
-      which then runs the waiting jobs. Fails if there is nothing to cancel.
+      A waiting job leaves the queue without running, and the --if-ok jobs that directly follow \
+      it are skipped. Jobs that run --after it are skipped when their turn comes. All processes \
+      of a running job receive SIGTERM, and SIGKILL 10 seconds later.
+      """,
       """
+      Returns without waiting for the end of the job: serialq wait ID does that. If the runner of \
+      the job died, starts another, which then runs the waiting jobs. Fails if there is nothing \
+      to cancel.
+      """,
     ],
     options: [
       .queue,

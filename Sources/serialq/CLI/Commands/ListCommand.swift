@@ -25,13 +25,15 @@ extension ListCommand: Subcommand {
     synopsis: ["list [options] [ID...]"],
     description: [
       """
-      Prints one job per line: id, state, exit code, duration, label, the jobs that it requires or \
-      because of which it was skipped, and command. First the jobs that do not wait, by id, then \
-      the waiting ones in the order in which they will run. Omits empty columns. A running job \
-      that is suspended is shown as suspended, one that is cancelled as ending, one that asks on its \
-      terminal as asking, and one that waits for a retry as retrying; --state running and waiting select \
-      these too. With --all, the jobs of all \
-      queues, with a column for the queue; if one cannot be read, the exit code is 125.
+      Prints one job per line: id, state, exit code, duration, label, the jobs that it requires \
+      or because of which it was skipped, and command. First the jobs that do not wait, by id, \
+      then the waiting ones as they will run. Omits empty columns.
+      """,
+      """
+      A running job that is suspended is shown as suspended, one that is cancelled as ending, one \
+      that asks on its terminal as asking, and one that waits for a retry as retrying; --state \
+      running and waiting select these too. With --all, the jobs of all queues, with a column for \
+      the queue; if one cannot be read, the exit code is 125.
       """,
       """
       Quotes commands, on one line: pasted into a POSIX shell in the job's directory, they run the same \

@@ -20,9 +20,12 @@ extension RetryCommand: Subcommand {
     description: [
       """
       The job waits again with the same id, command, directory and environment, and with all its \
-      --retries. Its next run counts as its next attempt and replaces its log. Open skipped jobs \
-      follow it if it caused the skip, or if they run --after it. Waiting jobs that run --after it \
-      move behind it and them, except those that were retried without their conditions.
+      --retries. Its next run counts as its next attempt and replaces its log.
+      """,
+      """
+      Open skipped jobs follow it if it caused the skip, or if they run --after it. Waiting jobs \
+      that run --after it move behind it and them, except those that were retried without their \
+      conditions.
       """,
       """
       --failed selects all open jobs: those that failed or were skipped and are not acknowledged, \

@@ -20,9 +20,12 @@ extension StatusCommand: Subcommand {
     description: [
       """
       serialq without a command does the same. Shows open jobs first: failures, with the end of \
-      their output, and skipped jobs. Then come the running job, the waiting ones, N of M done, where \
-      M counts the jobs since the queue was last idle, the time left, and useful commands. Of an idle \
-      queue it shows when those jobs finished, and how long that took from the first start.
+      their output, and skipped jobs. Then come the running job, the waiting ones, N of M done, \
+      where M counts the jobs since the queue was last idle, the time left, and useful commands.
+      """,
+      """
+      Of an idle queue it shows when those jobs finished, and how long that took from the first \
+      start.
       """,
       """
       With --all, shows each queue that has jobs, below its name. A queue that cannot be read is \

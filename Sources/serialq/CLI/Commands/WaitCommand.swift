@@ -19,11 +19,14 @@ extension WaitCommand: Subcommand {
     synopsis: ["wait [options] [ID...]"],
     description: [
       """
-      With one id or label, exits like that job: with its exit code, with 128+n if signal n killed \
-      it, or with 124 if it timed out. A job that was interrupted, skipped, or cancelled before it \
-      ran has no code: then wait exits with 1, as it does if a cancelled job exited with 0. With \
-      several jobs, exits with 1 if one of the jobs did not succeed, else with 0; a list or a range \
-      of several ids means several, even if only one of the jobs is left.
+      With one id or label, exits like that job: with its exit code, with 128+n if signal n \
+      killed it, or with 124 if it timed out. A job that was interrupted, skipped, or cancelled \
+      before it ran has no code: then wait exits with 1, as it does if a cancelled job exited \
+      with 0.
+      """,
+      """
+      With several jobs, exits with 1 if one of the jobs did not succeed, else with 0; a list or \
+      a range of several ids means several, even if only one of the jobs is left.
       """,
       """
       Without ids, waits for the whole queue, and exits with 1 if a job that failed or was skipped \

@@ -48,13 +48,11 @@ enum Manual {
   private static func section(_ command: CommandSpec) -> String {
     let names = command.name.names.joined(separator: ", ")
     let forms = command.synopsis.map { ".D1 Nm serialq \(Mdoc.form($0))\n" }.joined()
-    let paragraphs = (command.description + command.details).map(Mdoc.text)
-      .joined(separator: "\n.Pp\n")
+    // What a command does, its options, and then what else is to know.
+    let paragraphs = (command.description + command.details).map { ".Pp\n\(Mdoc.text($0))\n" }
     return """
       .Ss \(names) \\(em \(command.summary)
-      \(forms).Pp
-      \(paragraphs)
-      \(options(of: command))
+      \(forms)\(paragraphs[0])\(options(of: command))\(paragraphs.dropFirst().joined())
       """
   }
 
