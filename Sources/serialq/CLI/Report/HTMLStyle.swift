@@ -23,13 +23,13 @@ enum HTMLStyle {
     :root {
       color-scheme: light dark;
       --page: #f6f5f2; --card: #fff; --ink: #1c1e21; --soft: #5a606b; --line: #dedbd4;
-      --grid: #eceae5; --cut: #ebe8e1; --good: #2f7d52; --bad: #bf3227; --late: #a35a05;
+      --grid: #eceae5; --cut: #d3cec2; --good: #2f7d52; --bad: #bf3227; --late: #a35a05;
       --lost: #7d3fa6; --busy: #1f5fb5; --off: #6d737e;
     }
     @media (prefers-color-scheme: dark) {
       :root {
         --page: #131518; --card: #1b1e22; --ink: #e9e7e2; --soft: #a3a9b4; --line: #32363d;
-        --grid: #262a2f; --cut: #2c3137; --good: #58b983; --bad: #f2766a; --late: #e3a14c;
+        --grid: #262a2f; --cut: #4a515b; --good: #58b983; --bad: #f2766a; --late: #e3a14c;
         --lost: #c792ea; --busy: #75adf8; --off: #969daa;
       }
     }
@@ -67,11 +67,13 @@ enum HTMLStyle {
     th { text-align: left; font-size: .8rem; font-weight: 500; color: var(--soft);
       padding: .4rem .5rem; position: sticky; top: 0; background: var(--card); z-index: 1; }
     th:nth-child(1) { width: 4.5rem; text-align: right; }
-    th:nth-child(2) { width: 26%; }
+    th:nth-child(2) { width: 36%; }
     th:nth-child(3) { width: 8.4rem; }
     th:nth-child(4) { width: 5.2rem; text-align: right; }
     td { padding: .1rem .5rem; border-top: 1px solid var(--grid); font-size: .88rem;
-      white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+      white-space: nowrap; overflow: hidden; }
+    td.title bdi { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2;
+      overflow: hidden; white-space: normal; overflow-wrap: anywhere; }
     .id, .time { text-align: right; font-variant-numeric: tabular-nums; }
     td.chart, th.chart { padding: 0 1rem; overflow: visible; }
     .chart text { font-size: 11px; fill: var(--soft); font-variant-numeric: tabular-nums;
@@ -92,8 +94,9 @@ enum HTMLStyle {
     .in-interrupted { stroke: var(--lost); }
     .in-running { stroke: var(--busy); }
     .in-cancelled { stroke: var(--off); }
-    .cut { fill: var(--cut); stroke: var(--line); stroke-width: 1px; stroke-dasharray: 2 3;
+    .cut { fill: var(--cut); stroke: var(--off); stroke-width: 1px; stroke-dasharray: 2 3;
       vector-effect: non-scaling-stroke; }
+    #behind { overflow: hidden; }
     .tooltip { fill: transparent; }
     article { margin-top: .8rem; background: var(--card); border: 1px solid var(--line);
       border-left: 6px solid var(--bad); border-radius: 8px; padding: .8rem 1rem; }
