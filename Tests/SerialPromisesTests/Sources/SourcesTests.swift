@@ -37,6 +37,23 @@ struct SourcesTests {
     }
   }
 
+  // Fails if an operator is added or renamed: name it in CHANGELOG.
+  @Test("CHANGELOG names every operator of promises")
+  func changelog() throws {
+    let file = repository.appendingPathComponent("CHANGELOG.md")
+    let sections = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n### ")
+    let library = try #require(sections.first { $0.hasPrefix("SerialPromises\n") })
+    let declaration = /(?m)^ *public (static )?func `?(?<name>\w+)/
+    let operators = Set(
+      try Self.librarySources().filter {
+        $0.path.contains(/Promise(\+\w+)?\.swift$|Combinators|Modifiers/)
+      }.flatMap { $0.code.matches(of: declaration).map { String($0.name) } })
+    #expect(operators.isSuperset(of: ["map", "when", "timeout", "catch"]))
+    for name in operators.sorted() {
+      #expect(library.contains("`\(name)`") || library.contains("`\(name)("), "\(name)")
+    }
+  }
+
   // MARK: Layers
 
   /// From the bottom up.

@@ -29,6 +29,16 @@ import Testing
     #expect(conforming.sorted() == CommandName.allCases.map { "\($0.type)" }.sorted())
   }
 
+  // Fails if a command is added, renamed or removed: name it in CHANGELOG.
+  @Test("CHANGELOG lists every command")
+  func changelog() throws {
+    let file = repository.appendingPathComponent("CHANGELOG.md")
+    let text = try String(contentsOf: file, encoding: .utf8)
+    let list = try #require(text.firstMatch(of: /### serialq\n\n- ([^.]*)\./)).1
+    let names = list.matches(of: /`(\w+)`/).map { String($0.1) }
+    #expect(names.sorted() == CommandName.allCases.map { $0.names[0] }.sorted())
+  }
+
   // Fails if two options of a command share a name or a letter.
   @Test("no command has two options with the same name", arguments: CommandName.allCases)
   func optionNames(_ name: CommandName) {
