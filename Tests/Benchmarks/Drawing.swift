@@ -9,7 +9,7 @@ struct Drawing {
   let theme: Theme
   private var elements: [String] = []
 
-  /// The colors of the README's pictures.
+  /// The colors of the pictures.
   enum Theme: String, CaseIterable {
     case light, dark
 
@@ -36,7 +36,7 @@ struct Drawing {
     let (width, height) = (Int(Self.width), Int(height))
     return """
       <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width) \(height)" role="img" \
-      aria-label="\(title)" font-family="system-ui, sans-serif" font-size="13">
+      aria-label="\(title.replacing("`", with: ""))" font-family="system-ui, sans-serif" font-size="13">
       <rect width="\(width)" height="\(height)" fill="\(theme.page)"/>
       \(elements.joined(separator: "\n"))
       </svg>
@@ -46,17 +46,28 @@ struct Drawing {
 
   mutating func heading(at x: Double) {
     elements.append(
-      "<text x=\"\(number(x))\" y=\"22\" font-size=\"15\" fill=\"\(theme.title)\">\(title)</text>")
+      """
+      <text x="\(number(x))" y="22" font-size="15" fill="\(theme.title)">\(marked(title))</text>
+      """)
   }
 
-  mutating func text(_ text: String, _ x: Double, _ y: Double, _ anchor: Anchor, bold: Bool = false)
-  {
+  mutating func text(
+    _ text: String, _ x: Double, _ y: Double, _ anchor: Anchor, bold: Bool = false,
+    color: String? = nil
+  ) {
     let weight = bold ? " font-weight=\"bold\"" : ""
     elements.append(
       """
       <text x="\(number(x))" y="\(number(y))" text-anchor="\(anchor)"\(weight) \
-      fill="\(theme.text)">\(text)</text>
+      fill="\(color ?? theme.text)">\(marked(text))</text>
       """)
+  }
+
+  /// A text in which what stands between backticks is in the font of code.
+  private func marked(_ text: String) -> String {
+    text.replacing(/`([^`]*)`/) {
+      "<tspan font-family=\"ui-monospace, monospace\">\($0.output.1)</tspan>"
+    }
   }
 
   enum Anchor { case start, middle, end }

@@ -57,11 +57,14 @@ struct Growth {
   }
 
   /// One call that adds a job, with `size` waiting jobs.
+  ///
+  /// The last size of a program is the most
+  /// that it takes.
   static func programs(_ sizes: [Int], repetitions: Int) -> Growth {
     Growth(
       title: "one call that adds a job, by the number of waiting jobs", measure: "ms",
       series: Queuer.all.map { queuer in
-        let possible = sizes.filter { $0 <= queuer.most }
+        let possible = Set(sizes.map { min($0, queuer.most) }).sorted()
         return Series(queuer.name, sizes: possible, repetitions: repetitions) { size in
           queuer.behindAJob(waiting: size, discards: true) {
             ProgramContests.each(20, queuer.call(queuer.add + ["true"], in: $0)) / 1e6

@@ -28,7 +28,8 @@ private func steps(_ n: Int, heldBack: Bool) -> Contest {
       ] : [],
     picture: heldBack
       ? Contest.Picture(
-        name: "steps", title: "The cost of a step that calls then at once", floor: "floor",
+        name: "steps", title: "The cost of a step that calls `then` at once", floor: "floor",
+        floorLabel: "closures in a locked array", label: { "`\($0)`" },
         isOwn: { $0 == "PromiseManager" }) : nil)
 }
 

@@ -22,13 +22,18 @@ struct Contest {
   var atMost = Int.max
   var picture: Picture?
 
-  /// How the README shows the contest.
+  /// How Documentation/Costs.md shows the contest.
+  ///
+  /// What stands between backticks is code.
   struct Picture {
     /// The name of its files.
     let name: String
     let title: String
-    /// The subject that is a line.
+    /// The subject that is a line, and what the line is called.
     let floor: String
+    let floorLabel: String
+    /// What a subject is called.
+    let label: (String) -> String
     /// Whether the subject is this project.
     let isOwn: (String) -> Bool
   }

@@ -31,20 +31,22 @@ struct GrowthPlot {
     }
     drawing.text("waiting jobs", (left + right) / 2, bottom + 42, .middle)
     let colors = [theme.own] + theme.others
-    var names: [(x: Double, y: Double)] = []
+    var names: [(text: String, color: String, x: Double, y: Double)] = []
     for (index, series) in growth.series.enumerated() {
       let (color, style) = (colors[index % colors.count], Self.styles[index % Self.styles.count])
       let places = series.points.map { (x: sizes.place(Double($0.size)), y: costs.place($0.cost)) }
       guard let last = places.last else { continue }
       drawing.curve(places, color: color, dash: style.dash)
       for place in places { drawing.mark(style.mark, place.x, place.y, color: color) }
-      var name = (x: last.x + 10, y: last.y + 4)
-      // Names at curves that end at almost the same place would cover each other.
-      while let other = names.first(where: { abs($0.x - name.x) < 80 && abs($0.y - name.y) < 16 }) {
-        name.y = other.y - 16
-      }
-      names.append(name)
-      drawing.text(series.name, name.x, name.y, .start)
+      names.append(("`\(series.name)`", color, last.x + 10, last.y + 4))
+    }
+    // In the order of the ends of the curves, from the bottom. Names at ends that are close would
+    // cover each other: the upper one moves up.
+    names.sort { $0.y > $1.y }
+    for (index, name) in names.enumerated() {
+      let below = names[..<index].filter { abs($0.x - name.x) < 80 }.map(\.y).min()
+      names[index].y = min(name.y, (below ?? .infinity) - 16)
+      drawing.text(name.text, name.x, names[index].y, .start, color: name.color)
     }
     return drawing
   }
@@ -76,13 +78,13 @@ struct ContestPlot {
     }
     let floorX = scale.place(1)
     drawing.line(from: (floorX, top - 6), to: (floorX, bottom), color: theme.text, width: 2)
-    drawing.text("\(picture.floor): \(Self.time(floor))", floorX, top - 12, .middle)
+    drawing.text("\(picture.floorLabel): \(Self.time(floor))", floorX, top - 12, .middle)
     for (index, row) in rows.enumerated() {
       let y = top + Self.row * (Double(index) + 0.5)
       let isOwn = picture.isOwn(row.name)
       let color = isOwn ? theme.own : theme.others[0]
       let x = scale.place(row.cost / floor)
-      drawing.text(row.name, left - 12, y + 4, .end, bold: isOwn)
+      drawing.text(picture.label(row.name), left - 12, y + 4, .end, bold: isOwn)
       drawing.line(from: (floorX, y), to: (x, y), color: color, width: 3)
       drawing.mark(isOwn ? .circle : .square, x, y, color: color)
       drawing.text(

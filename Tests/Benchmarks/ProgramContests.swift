@@ -86,7 +86,13 @@ struct ProgramContests {
       ], atMost: 7,
       picture: Contest.Picture(
         name: "jobs", title: "The cost of an empty job, one of \(count) that run in order",
-        floor: "spawned, logged, flushed", isOwn: { $0.hasPrefix("serialq") }))
+        floor: "spawned, logged, flushed", floorLabel: "a process, a log and a flushed line",
+        label: Self.label, isOwn: { $0.hasPrefix("serialq") }))
+  }
+
+  /// With the command as code.
+  private static func label(_ name: String) -> String {
+    name == "shell loop" ? name : name.replacing(/^[^,]*/) { "`\($0.output)`" }
   }
 
   private static func timed(_ count: Int, _ work: (Scratch, _ file: String) -> Int32) -> Double {

@@ -55,8 +55,8 @@ private final class FloorOfTurns: Sendable {
 /// One way to take N turns, each of which counts.
 private struct Way: Sendable {
   let name: String
-  /// The first turn ends when all tasks have begun: otherwise one takes all of its turns before the next
-  /// one begins.
+  /// The first turn ends when all tasks have begun: otherwise one takes all of its turns before the
+  /// next one begins.
   let take: nonisolated(nonsending) @Sendable (Int, Tally, Start) async -> Void
 
   /// A new queue for each measurement.

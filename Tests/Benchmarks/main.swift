@@ -5,9 +5,9 @@ import Foundation
 //   Benchmarks [--short] [--json] [--plots FOLDER] [--only TEXT]
 //              [library] [memory] [serialq] [growth] [instructions]
 //
-// --short only checks that all benchmarks work, with few repetitions and steps. --plots draws, light
-// and dark: the cost of a step, that of a job, and that of a call that adds a job against the number
-// of waiting jobs. --only measures the contests with this text in their title.
+// --short only checks that all benchmarks work, with few repetitions and steps. --plots draws,
+// light and dark: the cost of a step, that of a job, and that of a call that adds a job against the
+// number of waiting jobs. --only measures the contests with this text in their title.
 
 let usage =
   "usage: Benchmarks [--short] [--json] [--plots FOLDER] [--only TEXT] "
@@ -113,7 +113,7 @@ if includes("growth") {
       .displays(serialq, isShort ? [10, 100] : [100_000, 1_000_000], repetitions: isShort ? 1 : 3))
   }
   let programs = Growth.programs(
-    isShort ? [1, 10] : [1, 10, 100, 900] + sizes, repetitions: isShort ? 1 : 3)
+    isShort ? [1, 10] : [1, 10, 100] + sizes, repetitions: isShort ? 1 : 3)
   growths.append(programs)
   try draw("growth", GrowthPlot(growth: programs).drawn)
   Scratch.removeAll()
