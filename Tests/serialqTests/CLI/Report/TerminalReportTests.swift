@@ -69,6 +69,18 @@ import Testing
     #expect(bar.rendered(color: true).contains(pattern), "\(bar)")
   }
 
+  // Fails if the headline depends on anything but failures.
+  @Test("the headline of a queue with a failure is red", arguments: [0, 1, 2])
+  func headline(failures: Int) throws {
+    var history = History()
+    for number in 0..<3 {
+      history.job(at: Double(number), for: 1, .exited(number < failures ? 1 : 0))
+    }
+    let report = TerminalReport(report: history.report(), columns: 80)
+    let line = try #require(report.lines.first).rendered(color: true)
+    #expect(line.contains("\u{1B}[31m") == (failures > 0), "\(line)")
+  }
+
   // Fails if two states have the same sign: without color they could not be distinguished.
   @Test("the signs of any two states differ, and none is the sign of a cut")
   func signs() {

@@ -28,8 +28,10 @@ import Testing
   }
 
   // Fails if every gap is cut: the idle time between two jobs would not be visible.
-  @Test("short gaps are drawn to scale")
+  @Test("gaps of up to a tenth of the busy time are drawn to scale")
   func pauses() {
+    #expect(self.scale([(0, 50), (60.9, 60)]).cuts.isEmpty)
+    #expect(self.scale([(0, 50), (61.1, 60)]).cuts.count == 1)
     let scale = scale([(0, 100), (110, 100), (220, 100)])
     #expect(scale.cuts.isEmpty)
     #expect(abs(place(scale, 110) - 110.0 / 320) < 1e-9)
