@@ -25,7 +25,7 @@ extension StatusCommand: Subcommand {
       """,
       """
       Of an idle queue it shows when those jobs finished, and how long that took from the first \
-      start.
+      start; of a job that ran again, only the last attempt counts.
       """,
       """
       With --all, shows each queue that has jobs, below its name. A queue that cannot be read is \

@@ -55,8 +55,8 @@ extension HTMLReport {
     let (start, end) = report.axisTexts ?? ("", "")
     return """
       <svg width="100%" height="24" role="img" aria-label="local times">
-      <svg id="behind" width="100%" height="100%" viewBox="0 0 10000 1" preserveAspectRatio="none" \
-      aria-hidden="true"><path class="cut" d="\(outlines)"/></svg>\(cuts)
+      <g class="faint"><svg id="behind" width="100%" height="100%" viewBox="0 0 10000 1" \
+      preserveAspectRatio="none" aria-hidden="true"><path class="cut" d="\(outlines)"/></svg></g>\(cuts)
       <text y="15">\(start)</text><text x="100%" y="15" text-anchor="end">\(end)</text>
       </svg>
       """

@@ -97,6 +97,7 @@ enum HTMLStyle {
     .cut { fill: var(--cut); stroke: var(--off); stroke-width: 1px; stroke-dasharray: 2 3;
       vector-effect: non-scaling-stroke; }
     #behind { overflow: hidden; }
+    .faint { opacity: .35; }
     .tooltip { fill: transparent; }
     article { margin-top: .8rem; background: var(--card); border: 1px solid var(--line);
       border-left: 6px solid var(--bad); border-radius: 8px; padding: .8rem 1rem; }
