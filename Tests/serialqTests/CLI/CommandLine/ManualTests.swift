@@ -18,8 +18,8 @@ import Testing
   @Test("mandoc reports nothing, at any level, but the place of the examples", .needs(.mandoc))
   func lint() throws {
     let reports = try mandoc("-Tlint -Wall").split(separator: "\n")
-    // Of the machine: a manual page that is installed, and that its database does not have. And of the
-    // examples, which stand before the reference.
+    // Of the machine: a manual page that is installed, and that its database does not have. And of
+    // the examples, which stand before the reference.
     let expected =
       /mandoc: outdated mandoc\.db .*|.*: sections out of conventional order: Sh ENVIRONMENT/
     #expect(reports.filter { $0.wholeMatch(of: expected) == nil }.isEmpty)
