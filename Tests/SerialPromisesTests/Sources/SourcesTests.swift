@@ -41,7 +41,7 @@ struct SourcesTests {
   @Test("CHANGELOG names every operator of promises")
   func changelog() throws {
     let file = repository.appendingPathComponent("CHANGELOG.md")
-    let sections = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n### ")
+    let sections = try String(contentsOf: file, encoding: .utf8).split(separator: "\n### ")
     let library = try #require(sections.first { $0.hasPrefix("SerialPromises\n") })
     let declaration = /(?m)^ *public (static )?func `?(?<name>\w+)/
     let operators = Set(
