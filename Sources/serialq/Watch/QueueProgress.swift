@@ -94,10 +94,7 @@ package struct QueueProgress {
 extension Job {
   /// When the job was queued.
   ///
-  /// A job does not keep the date of a retry. So this is the start of the retried attempt, and nil
-  /// while it waits.
-  fileprivate var batchStart: Timestamp? {
-    let isAgain = state == .waiting ? hasRun || waiting?.isFree == true : attempts > 1
-    return isAgain ? started : added
-  }
+  /// A job does not keep the date of a retry by a command. So this is the start of the retried
+  /// attempt, and nil while it waits.
+  fileprivate var batchStart: Timestamp? { isAgain ? started : added }
 }

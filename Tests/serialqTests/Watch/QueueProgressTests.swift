@@ -61,6 +61,20 @@ import Testing
         == ProgressBar(over: 0, failed: 0, running: 1, waiting: 0))
   }
 
+  // Fails if a job that was skipped counts from its addition: what ran before the queue was idle
+  // would count, too.
+  @Test("a skipped job counts from the time it was queued again")
+  func skipped() {
+    let acts = [
+      add(1, at: 0), add(2, at: 0), add(3, at: 0), start(1, at: 0), end(1, at: 1, 1),
+      .skip(2, because: 1, at: at(1)), start(3, at: 1), end(3, at: 2), .retry([1, 2]),
+      start(1, at: 50), end(1, at: 51), start(2, at: 51), end(2, at: 53),
+    ]
+    let progress = QueueProgress(queue(acts))
+    #expect(progress.finished?.start == at(50) && progress.finished?.end == at(53))
+    #expect(progress.bar == ProgressBar(over: 2, failed: 0, running: 0, waiting: 0))
+  }
+
   // Fails with a division by zero if an empty queue is not handled.
   @Test("a queue without jobs has no progress")
   func empty() {

@@ -36,6 +36,7 @@ package struct Job: Equatable, Sendable {
 
   package var attempts: Int { box?.status.attempts ?? 0 }
   package var retriesUsed: Int { box?.status.retriesUsed ?? 0 }
+  package var isAgain: Bool { box?.status.isAgain ?? false }
 
   /// Nil also for a job that was just added: its properties have the default values.
   package var waiting: JobStatus.Waiting? {

@@ -151,6 +151,7 @@ extension JobStatus {
           rank: rank, due: due, isFree: isFree,
           hadTerminal: over.execution.hasTerminal)))
     status.retriesUsed = isAutomatic ? retriesUsed + 1 : 0
+    status.isAgain = isAgain || !isAutomatic
     return status
   }
 }

@@ -8,6 +8,8 @@ package struct JobStatus: Equatable, Sendable {
   package internal(set) var attempts = 0
   /// The number of automatic retries used.
   package internal(set) var retriesUsed = 0
+  /// Whether the job was queued again after its end, by a command.
+  package internal(set) var isAgain = false
   package internal(set) var phase = Phase.waiting(Waiting())
 
   package enum Phase: Equatable, Sendable {
@@ -158,6 +160,7 @@ extension JobStatus {
     try coder.word("is", &kind)
     try coder.count("attempts", &attempts)
     try coder.count("retriesUsed", &retriesUsed)
+    try coder.flag("again", &isAgain)
     switch kind {
     case .waiting:
       var waiting = if case .waiting(let waiting) = phase { waiting } else { Waiting() }

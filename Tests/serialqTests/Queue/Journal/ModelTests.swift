@@ -39,6 +39,7 @@ private struct Picture: Equatable {
     var state = JobState.waiting
     var attempts = 0
     var retriesUsed = 0
+    var isAgain = false
     var isOpen = false
     var isFree = false
     var missing: Bytes?
@@ -80,8 +81,8 @@ private struct Picture: Equatable {
     jobs = queue.jobs.map { job in
       Job(
         id: job.id, command: job.command, state: job.state, attempts: job.attempts,
-        retriesUsed: job.retriesUsed, isOpen: job.isOpen, isFree: job.waiting?.isFree == true,
-        missing: job.waiting?.missing,
+        retriesUsed: job.retriesUsed, isAgain: job.isAgain, isOpen: job.isOpen,
+        isFree: job.waiting?.isFree == true, missing: job.waiting?.missing,
         isSuspended: job.suspendedSince != nil, signals: job.running?.requests ?? [],
         question: job.running?.question, pid: job.running?.pid, hasTerminal: job.hadTerminal,
         ending: job.ending, because: job.skippedBecause, hookFailure: job.over?.hookFailure,
@@ -118,7 +119,8 @@ private struct Model {
       update(id) { job in
         job = Picture.Job(
           id: id, command: job.command, state: .running, attempts: job.attempts + 1,
-          retriesUsed: job.retriesUsed, hasTerminal: hasTerminal, required: job.required)
+          retriesUsed: job.retriesUsed, isAgain: job.isAgain, hasTerminal: hasTerminal,
+          required: job.required)
       }
     case .postpone(let id, let missing, _, _):
       if picture.running == [id], let started {
@@ -229,7 +231,7 @@ private struct Model {
       update(id) { job in
         job = Picture.Job(
           id: id, command: job.command, attempts: job.attempts, retriesUsed: job.retriesUsed + 1,
-          isFree: true, hasTerminal: job.hasTerminal, required: job.required)
+          isAgain: job.isAgain, isFree: true, hasTerminal: job.hasTerminal, required: job.required)
       }
       picture.waiting.insert(id, at: 0)
       return
@@ -295,8 +297,8 @@ private struct Model {
         id != first && before[id]?.state == .skipped && specs[id]?.details.limits.ifOK == true
       update(id) { job in
         job = Picture.Job(
-          id: id, command: job.command, attempts: job.attempts, isFree: !isChained && !isAwaiting,
-          hasTerminal: job.hasTerminal, required: job.required)
+          id: id, command: job.command, attempts: job.attempts, isAgain: true,
+          isFree: !isChained && !isAwaiting, hasTerminal: job.hasTerminal, required: job.required)
       }
       picture.waiting.append(id)
       if isFirst { move(id, index == 0 ? .first : .after(ids[index - 1])) }

@@ -101,7 +101,7 @@ struct RandomStates {
 
   mutating func status() -> JobStatus {
     var status = JobStatus()
-    (status.attempts, status.retriesUsed) = (count(4), count(2))
+    (status.attempts, status.retriesUsed, status.isAgain) = (count(4), count(2), bool())
     switch int(0...2) {
     case 0:
       status.phase = .waiting(
