@@ -10,7 +10,7 @@ import Testing
     for (command, report) in [
       ("pause", "the new queue default is now paused"),
       (
-        "add true 2>&1 | cat; serialq add 'exit 1' | cat; serialq move 2 --first", "job 2 runs next"
+        "add true; serialq add 'exit 1'; serialq move 2 --first", "job 2 runs next"
       ),
       ("cancel 1", "cancelled job 1"),
       ("edit 2 --timeout 1m", "job 2 is changed"),
